@@ -1,0 +1,100 @@
+"""From the parents of the spans to clusters and links, for one document, in plain Python."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+__all__ = ["DecodedCluster", "clusters_from_parents"]
+
+
+@dataclass(frozen=True, slots=True)
+class DecodedCluster:
+    """Spans that mean the same thing.
+
+    Attributes:
+        spans: Indices of the kept spans, ascending.
+        entity_id: The entity that the cluster links to; None is NIL.
+    """
+
+    spans: tuple[int, ...]
+    entity_id: int | None
+
+
+def clusters_from_parents(
+    parents: Sequence[int],
+    entity_ids: Sequence[Sequence[int]],
+    mention: Sequence[float],
+    mask: Sequence[bool],
+    *,
+    drop_unlinked_singletons: bool = True,
+) -> list[DecodedCluster]:
+    """Follow each span's parents to the top and group the spans by where they arrive.
+
+    Spans that arrive at the same entity are one cluster, whichever way they came; the others are
+    one cluster with the span at the top of their chain. For a spanning tree these are the subtrees
+    of the root.
+
+    Args:
+        parents: Parent of each of the N spans: ``0..N-1`` a span, ``N`` the root (or the span
+            itself, for heads without a tree), ``N+1+k`` the span's k-th candidate, -1 for a span
+            that is no part of the output.
+        entity_ids: Entities of the candidates of each span, [N, K]; -1 is padding.
+        mention: Mention score Φp of each span, [N].
+        mask: True for real spans, [N].
+        drop_unlinked_singletons: Drop clusters of one span without an entity whose mention score
+            is not above 0: such a span is more likely no mention at all.
+
+    Returns:
+        The clusters, by their first span.
+
+    Raises:
+        ValueError: If the lengths differ, a parent is out of range, padding or itself left out, or
+            the parents run in a circle.
+    """
+    size = len(parents)
+    for name, values in (("entity_ids", entity_ids), ("mention", mention), ("mask", mask)):
+        if len(values) != size:
+            raise ValueError(f"{name}: expected {size} spans as in parents, got {len(values)}")
+
+    # The top of each span's chain: (True, entity) or (False, span).
+    tops: dict[int, tuple[bool, int]] = {}
+    members: dict[tuple[bool, int], list[int]] = {}
+    for span in range(size):
+        if not mask[span] or parents[span] == -1:
+            continue
+        chain: list[int] = []
+        on_chain: set[int] = set()
+        node = span
+        while node not in tops:
+            if node in on_chain:
+                raise ValueError(f"parents: the parents of span {span} run in a circle")
+            chain.append(node)
+            on_chain.add(node)
+            parent = parents[node]
+            if not 0 <= parent <= size + len(entity_ids[node]):
+                raise ValueError(f"parents: span {node} has the parent {parent}, which is no node")
+            if parent < size:
+                if not mask[parent] or parents[parent] == -1:
+                    raise ValueError(f"parents: span {node} has the parent {parent}, which is left out")
+                node = parent
+            elif parent == size:
+                tops[node] = (False, node)
+            else:
+                entity = entity_ids[node][parent - size - 1]
+                if entity < 0:
+                    raise ValueError(f"parents: span {node} has the parent {parent}, which is a padded candidate")
+                tops[node] = (True, entity)
+        top = tops[node]
+        for link in chain:
+            tops[link] = top
+        members.setdefault(top, []).append(span)
+
+    clusters = [DecodedCluster(tuple(spans), top if linked else None) for (linked, top), spans in members.items()]
+    if drop_unlinked_singletons:
+        clusters = [
+            cluster
+            for cluster in clusters
+            if len(cluster.spans) > 1 or cluster.entity_id is not None or mention[cluster.spans[0]] > 0
+        ]
+    return clusters

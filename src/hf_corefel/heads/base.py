@@ -1,0 +1,254 @@
+"""What every head takes and gives: edge scores, gold clusterings, decodings, marginals.
+
+Shape letters: B documents, N kept spans, K candidates a span, E entities of a document.
+
+Nodes are numbered the same way everywhere: ``0..N-1`` is that span, ``N`` the root (for the heads
+without a tree: the span itself), ``N+1+k`` the span's own k-th candidate, ``-1`` no node at all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import NamedTuple, Protocol
+
+import torch
+from torch import Tensor
+
+from hf_corefel.trees import EdgeMarginals, EntityMarginals
+
+__all__ = [
+    "ROOT_SCORES",
+    "Decoding",
+    "EdgeScores",
+    "GoldClustering",
+    "Head",
+    "HeadMarginals",
+    "document_entities",
+]
+
+ROOT_SCORES = ("paper", "original")
+
+_NO_EDGE = float("-inf")
+
+
+@dataclass
+class EdgeScores:
+    """The scorers' outputs, and the one place that adds them up to edge scores.
+
+    Values at masked spans and at padded candidates are never read, not even if they are NaN, and
+    get a gradient of exactly zero.
+
+    Attributes:
+        mention: Mention scores Φp, [B, N].
+        link: Entity scores Φℓ(i, e_k), [B, N, K].
+        entity_ids: Entity of each candidate, int64 [B, N, K]; -1 is padding.
+        pair: Pair scores Φc, [B, N, N]; ``pair[b, i, j]`` has parent (antecedent) i and child j.
+        mask: True for real spans, bool [B, N].
+        root_pair: Score of the root with each span, [B, N]: Φc(r, s), or Φℓ with the root vector
+            where ``root_score`` is "original". Only the global head needs it.
+        nil: Score of the explicit NIL candidate, [B, N]. Only the standalone linking head needs it.
+        root_score: "paper" (equation 3 with Φp(r) = 0) or "original" (no mention term).
+
+    Raises:
+        ValueError: If a shape does not fit or ``root_score`` is unknown; the message names the field.
+    """
+
+    mention: Tensor
+    link: Tensor
+    entity_ids: Tensor
+    pair: Tensor
+    mask: Tensor
+    root_pair: Tensor | None = None
+    nil: Tensor | None = None
+    root_score: str = "paper"
+
+    def __post_init__(self) -> None:
+        if self.root_score not in ROOT_SCORES:
+            raise ValueError(f"root_score: expected one of {', '.join(ROOT_SCORES)}, got {self.root_score!r}")
+        if self.mention.dim() != 2:
+            raise ValueError(f"mention: expected the shape [B, N], got {list(self.mention.shape)}")
+        if self.link.dim() != 3:
+            raise ValueError(f"link: expected the shape [B, N, K], got {list(self.link.shape)}")
+        documents, spans = self.mention.shape
+        candidates = self.link.shape[-1]
+        expected = {
+            "link": (documents, spans, candidates),
+            "entity_ids": (documents, spans, candidates),
+            "pair": (documents, spans, spans),
+            "mask": (documents, spans),
+            "root_pair": (documents, spans),
+            "nil": (documents, spans),
+        }
+        for name, shape in expected.items():
+            value = getattr(self, name)
+            if value is not None and tuple(value.shape) != shape:
+                raise ValueError(f"{name}: expected the shape {list(shape)}, got {list(value.shape)}")
+
+    @property
+    def num_spans(self) -> int:
+        """N, the padded number of kept spans."""
+        return self.mention.shape[1]
+
+    @property
+    def num_candidates(self) -> int:
+        """K, the padded number of candidates a span."""
+        return self.link.shape[2]
+
+    @property
+    def candidate_mask(self) -> Tensor:
+        """True for real candidates of real spans, bool [B, N, K]."""
+        return (self.entity_ids >= 0) & self.mask.unsqueeze(-1)
+
+    @property
+    def span_to_span(self) -> Tensor:
+        """Φcl(i, j) = Φp(i) + Φp(j) + Φc(i, j) of parent i and child j, [B, N, N].
+
+        -inf on the diagonal and wherever one of the two spans is masked.
+        """
+        scores = self.mention.unsqueeze(2) + self.mention.unsqueeze(1) + self.pair
+        edges = self.mask.unsqueeze(2) & self.mask.unsqueeze(1)
+        diagonal = torch.eye(self.num_spans, dtype=torch.bool, device=edges.device)
+        # masked_fill (not an added -inf) so that the backward pass writes zeros, never 0 * inf.
+        return scores.masked_fill(~edges | diagonal, _NO_EDGE)
+
+    @property
+    def candidates(self) -> Tensor:
+        """Φcl(i, e) = Φp(i) + Φℓ(i, e) of each span with its candidates, [B, N, K]; -inf at padding."""
+        return (self.mention.unsqueeze(-1) + self.link).masked_fill(~self.candidate_mask, _NO_EDGE)
+
+    @property
+    def root(self) -> Tensor:
+        """Score of the edge from the root to each span, [B, N]; -inf where masked.
+
+        Raises:
+            ValueError: If there is no ``root_pair``.
+        """
+        if self.root_pair is None:
+            raise ValueError("root_pair: the global head needs the scores of the root with each span, got None")
+        scores = self.root_pair if self.root_score == "original" else self.mention + self.root_pair
+        return scores.masked_fill(~self.mask, _NO_EDGE)
+
+    def to(self, dtype: torch.dtype) -> EdgeScores:
+        """The same scores as floating-point tensors of another type; ids and mask stay as they are."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return replace(
+            self,
+            **{
+                name: value.to(dtype)
+                for name, value in values.items()
+                if isinstance(value, Tensor) and value.is_floating_point()
+            },
+        )
+
+    def at_least_float32(self) -> EdgeScores:
+        """Half-precision scores as float32, for sums over many edges; other types stay as they are."""
+        return self.to(torch.promote_types(self.mention.dtype, torch.float32))
+
+    def without_candidates(self) -> EdgeScores:
+        """The same scores for spans that have no candidates (K = 0)."""
+        return replace(self, link=self.link[..., :0], entity_ids=self.entity_ids[..., :0])
+
+
+@dataclass
+class GoldClustering:
+    """Gold clusters and links of the kept spans.
+
+    Attributes:
+        cluster_ids: int64 [B, N]; spans with the same id >= 0 are one cluster, -1 is no gold mention.
+        entity_ids: Gold entity of the span's cluster, int64 [B, N]; -1 is NIL or out of reach.
+    """
+
+    cluster_ids: Tensor
+    entity_ids: Tensor
+
+    def within(self, mask: Tensor) -> GoldClustering:
+        """The same gold with -1 at masked spans (mask: bool [B, N]) and no entity at non-mentions."""
+        mentions = mask & (self.cluster_ids >= 0)
+        return GoldClustering(self.cluster_ids.masked_fill(~mentions, -1), self.entity_ids.masked_fill(~mentions, -1))
+
+    def restrict_to_reachable(self, entity_ids: Tensor, mask: Tensor) -> tuple[GoldClustering, int]:
+        """Treat linked clusters as NIL when no kept mention has the gold entity among its candidates.
+
+        Args:
+            entity_ids: Candidates of the kept spans, int64 [B, N, K]; -1 is padding.
+            mask: True for real spans, bool [B, N].
+
+        Returns:
+            The reachable gold, and how many linked clusters were out of reach in all documents.
+        """
+        gold = self.within(mask)
+        linked = gold.entity_ids >= 0
+        direct = linked & (entity_ids == gold.entity_ids.unsqueeze(-1)).any(dim=-1)
+        same = (gold.cluster_ids.unsqueeze(2) == gold.cluster_ids.unsqueeze(1)) & linked.unsqueeze(2)
+        reachable = (same & direct.unsqueeze(1)).any(dim=-1)
+        # A cluster is counted at its first span: the one without an earlier span of the same cluster.
+        first = linked & ~torch.tril(same, diagonal=-1).any(dim=-1)
+        unreachable = int((first & ~reachable).sum())
+        return GoldClustering(gold.cluster_ids, gold.entity_ids.masked_fill(~reachable, -1)), unreachable
+
+    def correct_candidates(self, entity_ids: Tensor) -> Tensor:
+        """Which of the candidates (int64 [B, N, K]) is the span's gold entity, bool [B, N, K]."""
+        gold = self.entity_ids.masked_fill(self.cluster_ids < 0, -1).unsqueeze(-1)
+        return (entity_ids == gold) & (gold >= 0)
+
+
+class Decoding(NamedTuple):
+    """The parent that each span got.
+
+    Attributes:
+        parents: int64 [B, N] in the encoding of this module. -1 says that the span is no part of the
+            output: it is masked, or the standalone linking head takes it for no mention.
+    """
+
+    parents: Tensor
+
+
+class HeadMarginals(NamedTuple):
+    """Probabilities under a head.
+
+    Attributes:
+        edges: Probability of each parent of a span. For the heads without a tree ``root`` is the
+            probability that the span is its own parent (NIL or no mention).
+        entities: Probability that the span's whole cluster links to an entity, or to none.
+    """
+
+    edges: EdgeMarginals
+    entities: EntityMarginals
+
+
+class Head(Protocol):
+    """What turns edge scores into a loss, a decoding and probabilities."""
+
+    def loss(self, scores: EdgeScores, gold: GoldClustering) -> Tensor:
+        """The mean over documents of the documents' summed losses, a scalar."""
+        ...
+
+    def decode(self, scores: EdgeScores) -> Decoding:
+        """The best parent of each span."""
+        ...
+
+    def marginals(self, scores: EdgeScores) -> HeadMarginals:
+        """The probability of each parent and of each entity."""
+        ...
+
+
+def document_entities(entity_ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    """Collect the entities that are a candidate of any span of a document.
+
+    Args:
+        entity_ids: Candidates, int64 [B, N, K]; -1 is padding.
+        mask: True for real spans, bool [B, N].
+
+    Returns:
+        The entities of each document in ascending order, int64 [B, E] (padded with -1 at the end),
+        and the place of each candidate in its row, int64 [B, N, K] (0 for padding: mask it).
+    """
+    real = (entity_ids >= 0) & mask.unsqueeze(-1)
+    unique = [torch.unique(ids[keep]) for ids, keep in zip(entity_ids, real, strict=True)]
+    width = max((len(ids) for ids in unique), default=0)
+    entities = entity_ids.new_full((len(unique), width), -1)
+    index = torch.zeros_like(entity_ids)
+    for row, ids in enumerate(unique):
+        entities[row, : len(ids)] = ids
+        index[row] = torch.searchsorted(ids, entity_ids[row].contiguous())
+    return entities, index.masked_fill(~real, 0)

@@ -1,0 +1,103 @@
+"""The global head: one distribution over the spanning trees of root, entities and spans.
+
+P(tree) is proportional to the exponential of the sum of its edge scores; the loss of a document is
+-log P(its gold clustering and links), summed over every tree that decodes to them (Zaporojets et
+al., ACL 2022, section on the global approach; NIL clusters have exactly one root edge, Koo et al.
+2007, section 3.1). The mathematics lives in `hf_corefel.trees`.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import torch
+from torch import Tensor
+
+from hf_corefel.heads.base import Decoding, EdgeScores, GoldClustering, HeadMarginals
+from hf_corefel.trees import SpanningTreeDistribution
+
+__all__ = ["EDGE_ACTIVATIONS", "GlobalHead", "activate"]
+
+EDGE_ACTIVATIONS = ("none", "arsinh")
+
+
+def activate(scores: Tensor, edge_activation: str) -> Tensor:
+    """Turn edge scores into log-weights.
+
+    Args:
+        scores: Edge scores of any shape; -inf is a missing edge and stays one.
+        edge_activation: "none" (weight exp(s), the paper) or "arsinh" (weight exp(asinh(s)) =
+            s + √(s² + 1), which grows linearly with the score).
+
+    Returns:
+        float64 log-weights of the same shape.
+    """
+    scores = scores.double()
+    if edge_activation == "none":
+        return scores
+    missing = scores == float("-inf")
+    # asinh sees a finite number at missing edges, so that the backward pass cannot make 0 * inf.
+    return torch.asinh(scores.masked_fill(missing, 0.0)).masked_fill(missing, float("-inf"))
+
+
+class GlobalHead:
+    """Clusters and links a document by one spanning tree over all its spans and entities.
+
+    Args:
+        edge_activation: "none" or "arsinh", see `activate`; the same in loss, decoding and marginals.
+
+    Raises:
+        ValueError: If ``edge_activation`` is unknown.
+    """
+
+    def __init__(self, edge_activation: str = "none") -> None:
+        if edge_activation not in EDGE_ACTIVATIONS:
+            raise ValueError(f"edge_activation: expected one of {', '.join(EDGE_ACTIVATIONS)}, got {edge_activation!r}")
+        self.edge_activation = edge_activation
+
+    def distribution(self, scores: EdgeScores) -> SpanningTreeDistribution:
+        """The distribution over the trees of each document (log-weights in float64)."""
+        return SpanningTreeDistribution(
+            activate(scores.root, self.edge_activation),
+            activate(scores.span_to_span, self.edge_activation),
+            activate(scores.candidates, self.edge_activation),
+            scores.entity_ids.masked_fill(~scores.candidate_mask, -1),
+            scores.mask,
+        )
+
+    def log_prob(self, scores: EdgeScores, gold: GoldClustering) -> Tensor:
+        """Log-probability of the gold clustering and links of each document, float64 [B].
+
+        A kept span that is no gold mention counts as its own NIL cluster. -inf says that no tree
+        decodes to the gold (for example a link to an entity that is no candidate of the cluster, see
+        `GoldClustering.restrict_to_reachable`).
+        """
+        gold = gold.within(scores.mask)
+        return self.distribution(scores).log_prob(gold.cluster_ids, gold.entity_ids)
+
+    def loss(self, scores: EdgeScores, gold: GoldClustering) -> Tensor:
+        """Mean of -log P(gold) over the documents whose gold is possible, a float64 scalar.
+
+        Impossible documents give no loss and no gradient; a `RuntimeWarning` says how many they
+        were, and `log_prob` says which. The loss is 0 if none is left.
+        """
+        log_prob = self.log_prob(scores, gold)
+        possible = log_prob != float("-inf")
+        left = int(possible.sum())
+        if left < len(log_prob):
+            warnings.warn(
+                f"the gold clustering of {len(log_prob) - left} of {len(log_prob)} documents is impossible "
+                "under their candidates; these documents are left out of the loss",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        return -torch.where(possible, log_prob, 0.0).sum() / max(left, 1)
+
+    def decode(self, scores: EdgeScores) -> Decoding:
+        """Parents in the maximum spanning tree of each document."""
+        return Decoding(self.distribution(scores).argmax.parents)
+
+    def marginals(self, scores: EdgeScores) -> HeadMarginals:
+        """Probability of each edge and of each entity of a span's cluster, over all trees."""
+        distribution = self.distribution(scores)
+        return HeadMarginals(distribution.edge_marginals, distribution.entity_marginals)
