@@ -1,0 +1,34 @@
+"""Scores of coreference and entity linking: pure functions on plain data.
+
+`evaluate` compares whole documents; the single metrics work on any clusters of hashable mentions, so
+that they are of use without the rest of the package. All scores are fractions between 0 and 1, all
+counts add up over documents ("micro"), and 0/0 is 0 as in the CoNLL reference scorer.
+"""
+
+from hf_corefel.metrics.bootstrap import Interval, bootstrap_interval
+from hf_corefel.metrics.coreference import b_cubed, ceaf_e, ceaf_m, lea, mention_detection, muc
+from hf_corefel.metrics.counts import PrecisionRecallF1
+from hf_corefel.metrics.evaluation import Scores, evaluate, score_clusters, score_document, score_documents
+from hf_corefel.metrics.linking import HardCases, el_hard, el_mention, el_soft, hard_cases
+
+__all__ = [
+    "HardCases",
+    "Interval",
+    "PrecisionRecallF1",
+    "Scores",
+    "b_cubed",
+    "bootstrap_interval",
+    "ceaf_e",
+    "ceaf_m",
+    "el_hard",
+    "el_mention",
+    "el_soft",
+    "evaluate",
+    "hard_cases",
+    "lea",
+    "mention_detection",
+    "muc",
+    "score_clusters",
+    "score_document",
+    "score_documents",
+]

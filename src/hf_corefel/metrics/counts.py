@@ -1,0 +1,57 @@
+"""Numerators and denominators of precision and recall, which add up over documents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["PrecisionRecallF1", "ratio"]
+
+
+def ratio(numerator: float, denominator: float) -> float:
+    """The quotient, with 0/0 = 0: nothing predicted, or nothing to find, earns nothing."""
+    return numerator / denominator if denominator else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class PrecisionRecallF1:
+    """Counts of a metric; the sum of two is the micro-accumulation over both sets of documents.
+
+    The two numerators differ for metrics that weigh from each side (B³, LEA, EL_s).
+
+    Attributes:
+        precision_numerator: Credit of the prediction.
+        precision_denominator: Most credit that the prediction could have earned.
+        recall_numerator: Credit of the gold annotation.
+        recall_denominator: Most credit that the gold annotation could have earned.
+    """
+
+    precision_numerator: float = 0.0
+    precision_denominator: float = 0.0
+    recall_numerator: float = 0.0
+    recall_denominator: float = 0.0
+
+    @property
+    def precision(self) -> float:
+        """Between 0 and 1; 0 when nothing was predicted."""
+        return ratio(self.precision_numerator, self.precision_denominator)
+
+    @property
+    def recall(self) -> float:
+        """Between 0 and 1; 0 when there was nothing to find."""
+        return ratio(self.recall_numerator, self.recall_denominator)
+
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of precision and recall; 0 when both are 0."""
+        precision, recall = self.precision, self.recall
+        return ratio(2.0 * precision * recall, precision + recall)
+
+    def __add__(self, other: PrecisionRecallF1) -> PrecisionRecallF1:
+        if not isinstance(other, PrecisionRecallF1):
+            return NotImplemented
+        return PrecisionRecallF1(
+            self.precision_numerator + other.precision_numerator,
+            self.precision_denominator + other.precision_denominator,
+            self.recall_numerator + other.recall_numerator,
+            self.recall_denominator + other.recall_denominator,
+        )

@@ -1,0 +1,185 @@
+"""All metrics over documents: counts of one document, their sum, and one flat dict of scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from hf_corefel.documents import AnnotatedDocument, Cluster, Document, DocumentError, Mention
+from hf_corefel.metrics.coreference import b_cubed, ceaf_e, ceaf_m, lea, mention_detection, muc
+from hf_corefel.metrics.counts import PrecisionRecallF1
+from hf_corefel.metrics.linking import HardCases, el_hard, el_mention, el_soft, hard_cases
+
+__all__ = ["CandidateFunction", "Scores", "evaluate", "score_clusters", "score_document", "score_documents"]
+
+CandidateFunction = Callable[[Document, Mention], Collection[str]]
+
+_COREFERENCE = {
+    "mention": mention_detection,
+    "muc": muc,
+    "b_cubed": b_cubed,
+    "ceaf_e": ceaf_e,
+    "ceaf_m": ceaf_m,
+    "lea": lea,
+}
+_LINKING = {"el_mention": el_mention, "el_hard": el_hard, "el_soft": el_soft}
+_AVERAGED = ("muc", "b_cubed", "ceaf_e")
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Counts of every metric for one document or, added up, for many. ``Scores()`` is the empty sum.
+
+    Attributes:
+        counts: Numerators and denominators by name: mention, muc, b_cubed, ceaf_e, ceaf_m, lea, el_mention,
+            el_hard, el_soft.
+        hard_cases: Mentions that only coreference can link.
+    """
+
+    counts: Mapping[str, PrecisionRecallF1] = field(
+        default_factory=lambda: {name: PrecisionRecallF1() for name in (*_COREFERENCE, *_LINKING)}
+    )
+    hard_cases: HardCases = field(default_factory=lambda: HardCases(0, 0))
+
+    def __add__(self, other: Scores) -> Scores:
+        if not isinstance(other, Scores):
+            return NotImplemented
+        return Scores(
+            {name: counts + other.counts[name] for name, counts in self.counts.items()},
+            HardCases(
+                self.hard_cases.correct + other.hard_cases.correct, self.hard_cases.total + other.hard_cases.total
+            ),
+        )
+
+    @property
+    def coref_f1(self) -> float:
+        """Mean of the F1 of MUC, B³ and CEAF_e, between 0 and 1."""
+        return sum(self.counts[name].f1 for name in _AVERAGED) / len(_AVERAGED)
+
+    def to_dict(self) -> dict[str, float]:
+        """Flat scores as fractions between 0 and 1.
+
+        Returns:
+            ``coref_f1``; for every name in `counts` ``<name>_precision``, ``<name>_recall`` and
+            ``<name>_f1``; ``hard_case_accuracy`` and the number it stands on, ``hard_cases``.
+        """
+        scores = {"coref_f1": self.coref_f1}
+        for name, counts in self.counts.items():
+            scores[f"{name}_precision"] = counts.precision
+            scores[f"{name}_recall"] = counts.recall
+            scores[f"{name}_f1"] = counts.f1
+        scores["hard_case_accuracy"] = self.hard_cases.accuracy
+        scores["hard_cases"] = float(self.hard_cases.total)
+        return scores
+
+
+def score_clusters(
+    gold: Sequence[tuple[Collection[Hashable], str | None]],
+    predicted: Sequence[tuple[Collection[Hashable], str | None]],
+    candidates: Callable[[Hashable], Collection[str] | None] | None = None,
+) -> Scores:
+    """Counts of every metric for the clusters of one document, given as plain data.
+
+    Args:
+        gold: Pairs of mentions and link (None for NIL). A mention is anything hashable.
+        predicted: The same of the prediction.
+        candidates: See `hard_cases`; None leaves hard cases out.
+
+    Raises:
+        ValueError: When a mention is in two clusters of one side.
+    """
+    gold_mentions, predicted_mentions = [pair[0] for pair in gold], [pair[0] for pair in predicted]
+    counts = {name: metric(gold_mentions, predicted_mentions) for name, metric in _COREFERENCE.items()}
+    counts |= {name: metric(gold, predicted) for name, metric in _LINKING.items()}
+    return Scores(counts, HardCases(0, 0) if candidates is None else hard_cases(gold, predicted, candidates))
+
+
+def score_document(
+    gold: Document, predicted: AnnotatedDocument, *, candidates: CandidateFunction | None = None
+) -> Scores:
+    """Counts of every metric for one document.
+
+    Args:
+        gold: The document with its gold clusters.
+        predicted: The annotation of the same text.
+        candidates: Gives the entities that a gold mention's surface may stand for. None takes
+            ``gold.candidates``, and mentions that are not listed there are no hard cases.
+
+    Raises:
+        DocumentError: When the gold clusters are missing, or the ids (if both are given) or the texts differ.
+    """
+    if gold.clusters is None:
+        raise DocumentError(f"{gold.name}.clusters: missing; evaluation compares with gold clusters")
+    if gold.id is not None and predicted.id is not None and gold.id != predicted.id:
+        raise DocumentError(
+            f"{gold.name}: the prediction at its place is of document {predicted.id!r}; "
+            "give the predictions in the order of the gold documents"
+        )
+    if gold.text != predicted.text:
+        raise DocumentError(f"{gold.name}.text: the prediction is of a different text ({_difference(gold, predicted)})")
+    mentions = {mention.offsets: mention for cluster in gold.clusters for mention in cluster.mentions}
+
+    def entities(offsets: Hashable) -> Collection[str] | None:
+        mention = mentions[offsets]  # type: ignore[index]
+        if candidates is not None:
+            return candidates(gold, mention)
+        listed = gold.candidates.get(mention.offsets)
+        return None if listed is None else {candidate.entity for candidate in listed}
+
+    return score_clusters(_plain(gold.clusters), _plain(predicted.clusters), entities)
+
+
+def _plain(clusters: Sequence[Cluster]) -> list[tuple[list[tuple[int, int]], str | None]]:
+    return [([mention.offsets for mention in cluster.mentions], cluster.entity) for cluster in clusters]
+
+
+def _difference(gold: Document, predicted: AnnotatedDocument) -> str:
+    pairs = zip(gold.text, predicted.text, strict=False)
+    shortest = min(len(gold.text), len(predicted.text))
+    first = next((i for i, (left, right) in enumerate(pairs) if left != right), shortest)
+    return f"first difference at code point {first}, lengths {len(gold.text)} and {len(predicted.text)}"
+
+
+def score_documents(
+    gold: Sequence[Document],
+    predicted: Sequence[AnnotatedDocument],
+    *,
+    candidates: CandidateFunction | None = None,
+) -> list[Scores]:
+    """`score_document` for documents matched by position; see there for the arguments and errors.
+
+    Raises:
+        DocumentError: When the numbers of documents differ, and as `score_document`.
+    """
+    if len(gold) != len(predicted):
+        raise DocumentError(
+            f"{len(gold)} gold documents but {len(predicted)} predictions; they are matched by position"
+        )
+    return [score_document(g, p, candidates=candidates) for g, p in zip(gold, predicted, strict=True)]
+
+
+def evaluate(
+    gold: Sequence[Document],
+    predicted: Sequence[AnnotatedDocument],
+    *,
+    candidates: CandidateFunction | None = None,
+) -> dict[str, float]:
+    """Scores of predictions against gold documents, micro-accumulated: counts are added, then divided.
+
+    With no documents, or nothing to find, or nothing predicted, the scores concerned are 0.
+
+    Args:
+        gold: Documents with gold clusters.
+        predicted: Their annotations, in the same order.
+        candidates: Gives the entities that a gold mention's surface may stand for, for the accuracy on hard
+            cases. None takes each document's own ``candidates``.
+
+    Returns:
+        The flat scores of `Scores.to_dict`: ``coref_f1`` (mean F1 of MUC, B³ and CEAF_e),
+        ``el_mention_f1`` (EL_m), ``el_hard_f1`` (EL_h), ``hard_case_accuracy`` and the rest.
+
+    Raises:
+        DocumentError: When a document lacks gold clusters, or is not the one at the same place of the
+            predictions: the numbers of documents, the ids (if both are given) or the texts differ.
+    """
+    return sum(score_documents(gold, predicted, candidates=candidates), Scores()).to_dict()
