@@ -1,0 +1,154 @@
+"""Readers of the files that a knowledge base is built from, and the check that every alias row passes."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any, NamedTuple, cast
+
+from .errors import KnowledgeBaseError
+
+__all__ = ["AliasRow", "check_alias_row", "read_alias_jsonl", "read_jsonl"]
+
+
+class AliasRow(NamedTuple):
+    """A surface form with what it may stand for: entities and p(entity | surface)."""
+
+    surface: str
+    candidates: list[tuple[str, float]]
+
+
+def check_key(value: object, where: str, what: str) -> str:
+    """Returns a surface or an entity name that a trie can hold.
+
+    Raises:
+        KnowledgeBaseError: When it is no string, empty, has a NUL, or is no valid Unicode.
+    """
+    if not isinstance(value, str):
+        raise KnowledgeBaseError(f"{where}: expected a string as {what}, got {value!r}")
+    if not value:
+        raise KnowledgeBaseError(f"{where}: empty {what}")
+    if "\0" in value:
+        raise KnowledgeBaseError(f"{where}: {what} {value!r} holds a NUL character")
+    if not value.isascii():
+        try:
+            value.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise KnowledgeBaseError(f"{where}: {what} {value!r} is no valid Unicode: {error.reason}") from error
+    return value
+
+
+def check_alias_row(surface: object, candidates: object, where: str, *, clip_priors: bool = False) -> AliasRow:
+    """Strips the surface and checks the row.
+
+    Args:
+        surface: The surface form.
+        candidates: Pairs (entity, prior).
+        where: How messages call the place of the row.
+        clip_priors: Move finite priors outside 0..1 to the nearer bound instead of raising.
+
+    Raises:
+        KnowledgeBaseError: When the surface or an entity is no non-empty string, or a prior is no
+            number between 0 and 1.
+    """
+    if not isinstance(surface, str):
+        raise KnowledgeBaseError(f"{where}: expected a string as surface, got {surface!r}")
+    key = check_key(surface.strip(), where, "surface")
+    here = f"{where}, surface {key!r}"
+    if isinstance(candidates, str | bytes) or not isinstance(candidates, Iterable):
+        raise KnowledgeBaseError(f"{here}: expected pairs [entity, prior], got {candidates!r}")
+    checked = []
+    for pair in candidates:
+        if isinstance(pair, str | bytes) or not isinstance(pair, Sequence) or len(pair) != 2:
+            raise KnowledgeBaseError(f"{here}: expected a pair [entity, prior], got {pair!r}")
+        entity = check_key(pair[0], here, "entity")
+        checked.append((entity, _check_prior(pair[1], f"{here}, entity {entity!r}", clip_priors)))
+    return AliasRow(key, checked)
+
+
+def _check_prior(value: Any, where: str, clip: bool) -> float:
+    # Numpy scalars have __float__ as well; a bool or a string is a mistake in the data.
+    if isinstance(value, bool | str | bytes) or not hasattr(value, "__float__"):
+        raise KnowledgeBaseError(f"{where}: expected a prior between 0 and 1, got {value!r}")
+    prior = float(value)
+    if math.isfinite(prior) and clip:
+        return min(1.0, max(0.0, prior))
+    if not 0.0 <= prior <= 1.0:
+        raise KnowledgeBaseError(f"{where}: expected a prior between 0 and 1, got {prior!r}")
+    return prior
+
+
+def _open_text(path: Path) -> IO[str]:
+    if not path.is_file():
+        raise KnowledgeBaseError(f"{path}: file not found")
+    if path.suffix == ".gz":
+        return cast(IO[str], gzip.open(path, "rt", encoding="utf-8"))
+    return path.open(encoding="utf-8")
+
+
+def read_jsonl(path: str | Path) -> Iterator[tuple[str, Any]]:
+    """Yields ("file:line", value) of every non-blank line of a JSON lines file; ``.gz`` is unpacked.
+
+    Raises:
+        KnowledgeBaseError: When the file is missing, cut off, not UTF-8, or a line is no JSON.
+    """
+    path = Path(path)
+    number = 0
+    with _open_text(path) as lines:
+        try:
+            for number, line in enumerate(lines, start=1):
+                if line.strip():
+                    yield f"{path}:{number}", json.loads(line)
+        except json.JSONDecodeError as error:
+            raise KnowledgeBaseError(f"{path}:{number}: not a line of JSON: {error}") from error
+        except (UnicodeDecodeError, EOFError, gzip.BadGzipFile) as error:
+            raise KnowledgeBaseError(f"{path}: unreadable after line {number}: {error}") from error
+
+
+def read_alias_jsonl(path: str | Path, *, clip_priors: bool = False) -> Iterator[AliasRow]:
+    """Yields the rows of an alias table in JSON lines, plain or ``.gz``.
+
+    A line is either ``[surface, [[entity, prior], ...]]`` or
+    ``{"surface": ..., "candidates": [{"entity": ..., "prior": ...}, ...]}``.
+
+    Args:
+        path: The file.
+        clip_priors: Move finite priors outside 0..1 to the nearer bound instead of raising.
+
+    Raises:
+        KnowledgeBaseError: When a line is invalid; the message names the file, the line and the surface.
+    """
+    for where, data in read_jsonl(path):
+        if isinstance(data, dict):
+            surface, candidates = _from_object(data, where)
+        elif isinstance(data, list) and len(data) == 2:
+            surface, candidates = data
+        else:
+            raise KnowledgeBaseError(f"{where}: expected [surface, [[entity, prior], ...]] or an object, got {data!r}")
+        yield check_alias_row(surface, candidates, where, clip_priors=clip_priors)
+
+
+def _from_object(data: dict[str, Any], where: str) -> tuple[Any, list[tuple[Any, Any]]]:
+    _check_fields(data, ("surface", "candidates"), where)
+    here = f"{where}, surface {data['surface']!r}"
+    if not isinstance(data["candidates"], list):
+        raise KnowledgeBaseError(f"{here}: expected a list of candidates, got {data['candidates']!r}")
+    pairs = []
+    for item in data["candidates"]:
+        if not isinstance(item, dict):
+            raise KnowledgeBaseError(f"{here}: expected a candidate object, got {item!r}")
+        _check_fields(item, ("entity", "prior"), here)
+        pairs.append((item["entity"], item["prior"]))
+    return data["surface"], pairs
+
+
+def _check_fields(data: dict[str, Any], names: tuple[str, ...], where: str) -> None:
+    for name in names:
+        if name not in data:
+            raise KnowledgeBaseError(f"{where}: missing field {name!r}")
+    for name in data:
+        if name not in names:
+            raise KnowledgeBaseError(f"{where}: unknown field {name!r}; the known fields are {', '.join(names)}")
