@@ -1,0 +1,7 @@
+"""Exact distributions over the spanning trees of root, entities and spans; usable without the rest of the package."""
+
+from __future__ import annotations
+
+from hf_corefel.trees.distribution import Arborescence, EdgeMarginals, EntityMarginals, SpanningTreeDistribution
+
+__all__ = ["Arborescence", "EdgeMarginals", "EntityMarginals", "SpanningTreeDistribution"]

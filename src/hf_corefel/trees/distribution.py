@@ -1,0 +1,211 @@
+"""The probability distribution over the spanning trees of root, entities and spans (batched, differentiable)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.autograd.function import FunctionCtx, once_differentiable
+
+from hf_corefel.trees.graph import EdgeArrays, GoldTrees, TreeGraph
+
+
+class EdgeMarginals(NamedTuple):
+    """Probability of each edge.
+
+    Attributes:
+        root: ``[B, N]`` edges root -> span.
+        candidates: ``[B, N, K]`` edges candidate entity -> span.
+        span_to_span: ``[B, N, N]`` edges parent (second axis) -> child (third axis).
+    """
+
+    root: Tensor
+    candidates: Tensor
+    span_to_span: Tensor
+
+
+class EntityMarginals(NamedTuple):
+    """Probability of each entity for the whole cluster of each span.
+
+    Attributes:
+        entity_ids: int64 ``[B, E]`` the document's candidate entities, ascending, -1 for padding.
+        probability: ``[B, N, E]`` that the span's cluster links to the entity, directly or through other spans.
+        nil: ``[B, N]`` that the span's cluster links to no entity.
+    """
+
+    entity_ids: Tensor
+    probability: Tensor
+    nil: Tensor
+
+
+class Arborescence(NamedTuple):
+    """The tree of the highest score.
+
+    Attributes:
+        parents: int64 ``[B, N]``: 0..N-1 that span, N the root, N+1+k the span's k-th candidate, -1 a masked span.
+        score: ``[B]`` sum of its edge scores.
+    """
+
+    parents: Tensor
+    score: Tensor
+
+
+class SpanningTreeDistribution:
+    """All spanning trees of a document's graph, with probability proportional to exp(sum of edge scores).
+
+    The nodes are the root, the candidate entities and the spans (Zaporojets et al. 2022, section 3.3). Entities hang
+    from the root with score 0; a span hangs from the root, from one of its candidates or from another span. The
+    computation runs in float64 on the CPU, one document at a time; see `hf_corefel.trees.elimination`.
+
+    Args:
+        root: ``[B, N]`` log-weights of the edges root -> span; -inf means no edge, here and below.
+        span_to_span: ``[B, N, N]`` log-weights of the edges parent ``[:, i]`` -> child ``[:, :, j]``. The diagonal
+            is ignored.
+        candidates: ``[B, N, K]`` log-weights of the edges from each span's candidate entities, or None.
+        entity_ids: int64 ``[B, N, K]`` the entities of `candidates`, -1 for padding. Needed with `candidates`.
+        mask: bool ``[B, N]``, False for padding spans, which take no part; None if there are none.
+
+    Results are float64; gradients flow to the scores, in their type. A document that has no spanning tree has
+    log-partition -inf and gradient zero.
+
+    Raises:
+        ValueError: If shapes do not fit or only one of `candidates` and `entity_ids` is given.
+    """
+
+    def __init__(
+        self,
+        root: Tensor,
+        span_to_span: Tensor,
+        candidates: Tensor | None = None,
+        entity_ids: Tensor | None = None,
+        mask: Tensor | None = None,
+    ) -> None:
+        if root.dim() != 2:
+            raise ValueError(f"root must have shape [B, N], not {list(root.shape)}")
+        batch, spans = root.shape
+        if (candidates is None) != (entity_ids is None):
+            raise ValueError("candidates and entity_ids must be given together")
+        if candidates is None or entity_ids is None:
+            candidates = root.new_zeros(batch, spans, 0)
+            entity_ids = torch.zeros(batch, spans, 0, dtype=torch.int64, device=root.device)
+        if mask is None:
+            mask = torch.ones(batch, spans, dtype=torch.bool, device=root.device)
+        width = candidates.shape[-1]
+        _check_shape("span_to_span", span_to_span, (batch, spans, spans))
+        _check_shape("candidates", candidates, (batch, spans, width))
+        _check_shape("entity_ids", entity_ids, (batch, spans, width))
+        _check_shape("mask", mask, (batch, spans))
+        self.root = root
+        self.span_to_span = span_to_span
+        self.candidates = candidates
+        self.entity_ids = entity_ids
+        self.mask = mask
+        self._spans = [np.flatnonzero(row) for row in mask.cpu().numpy()]
+
+    @cached_property
+    def _graphs(self) -> list[TreeGraph]:
+        root, candidates, span_to_span = map(_to_numpy, (self.root, self.candidates, self.span_to_span))
+        entity_ids = self.entity_ids.cpu().numpy()
+        return [
+            TreeGraph(EdgeArrays(root[b][at], candidates[b][at], span_to_span[b][np.ix_(at, at)]), entity_ids[b][at])
+            for b, at in enumerate(self._spans)
+        ]
+
+    @property
+    def log_partition(self) -> Tensor:
+        """``[B]`` log of the total weight of all trees; its gradient are the edge marginals."""
+        return self._log_weight(self._graphs)
+
+    def log_numerator(self, cluster_ids: Tensor, entity_ids: Tensor) -> Tensor:
+        """Log of the total weight of the trees that decode to a clustering with links.
+
+        Linked clusters are summed over the trees rooted at their entity, unlinked ones over those with exactly one
+        root edge (Koo et al. 2007, section 3.1). Two clusters with the same entity are kept apart: no edge between
+        them counts.
+
+        Args:
+            cluster_ids: int64 ``[B, N]``: spans of the same id >= 0 are one cluster; -1 is a span that is an
+                unlinked cluster of its own.
+            entity_ids: int64 ``[B, N]``: the entity of the span's cluster, -1 for none; not read where the cluster
+                id is -1.
+
+        Returns:
+            ``[B]``, -inf with zero gradients where no tree decodes to the clustering.
+
+        Raises:
+            ValueError: If shapes do not fit or the spans of a cluster differ in their entity.
+        """
+        _check_shape("cluster_ids", cluster_ids, tuple(self.root.shape))
+        _check_shape("entity_ids", entity_ids, tuple(self.root.shape))
+        clusters, entities = cluster_ids.cpu().numpy(), entity_ids.cpu().numpy()
+        return self._log_weight(
+            [
+                GoldTrees(graph, clusters[b][at], entities[b][at])
+                for b, (graph, at) in enumerate(zip(self._graphs, self._spans, strict=True))
+            ]
+        )
+
+    def log_prob(self, cluster_ids: Tensor, entity_ids: Tensor) -> Tensor:
+        """Log-probability ``[B]`` of a clustering with links; arguments as for `log_numerator`.
+
+        It is -inf, with zero gradients, where no tree decodes to the clustering.
+        """
+        log_numerator = self.log_numerator(cluster_ids, entity_ids)
+        impossible = log_numerator == -torch.inf
+        return torch.where(impossible, -torch.inf, log_numerator - self.log_partition)
+
+    def _log_weight(self, trees: Sequence[TreeGraph | GoldTrees]) -> Tensor:
+        weight: Tensor = _LogWeight.apply(self.root, self.candidates, self.span_to_span, trees, self._spans)
+        return weight
+
+
+class _LogWeight(torch.autograd.Function):
+    """Log total weight of a set of trees per document; the gradient is the probability of each edge among them."""
+
+    @staticmethod
+    def forward(
+        ctx: FunctionCtx,
+        root: Tensor,
+        candidates: Tensor,
+        span_to_span: Tensor,
+        trees: Sequence[TreeGraph | GoldTrees],
+        spans: Sequence[NDArray[np.intp]],
+    ) -> Tensor:
+        ctx.inputs = root, candidates, span_to_span
+        ctx.trees = trees
+        ctx.spans = spans
+        return torch.tensor([tree.log_weight for tree in trees], dtype=torch.float64, device=root.device)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: FunctionCtx, grad_output: Tensor) -> tuple[Tensor | None, ...]:
+        gradients = [np.zeros(tensor.shape) for tensor in ctx.inputs]
+        root, candidates, span_to_span = gradients
+        scales = grad_output.cpu().numpy()
+        for b, (tree, at) in enumerate(zip(ctx.trees, ctx.spans, strict=True)):
+            if scales[b] == 0.0 or tree.log_weight == -np.inf:
+                continue
+            marginals = tree.marginals()
+            root[b, at] = scales[b] * marginals.root
+            candidates[b, at] = scales[b] * marginals.candidates
+            span_to_span[b][np.ix_(at, at)] = scales[b] * marginals.span_to_span
+        return (
+            *(torch.from_numpy(array).to(tensor) for array, tensor in zip(gradients, ctx.inputs, strict=True)),
+            None,
+            None,
+        )
+
+
+def _to_numpy(scores: Tensor) -> NDArray[np.float64]:
+    array: NDArray[np.float64] = scores.detach().to("cpu", torch.float64).numpy()
+    return array
+
+
+def _check_shape(name: str, tensor: Tensor, shape: tuple[int, ...]) -> None:
+    if tuple(tensor.shape) != shape:
+        raise ValueError(f"{name} must have shape {list(shape)}, not {list(tensor.shape)}")

@@ -1,0 +1,160 @@
+"""One document's graph in numpy: entities folded into the root, gold clusterings taken apart into blocks.
+
+An entity has no parent but the root, and that edge has score 0, so it takes no part in the tree sums: the edges from
+root and candidate entities into a span add up to one root weight, ``rho_j = logsumexp(root_j, candidates_j)``, and
+only the spans stay as nodes. Its gradient is passed on to root and candidates by their shares in rho.
+
+The trees that decode to a given clustering are products of trees of its clusters, so each cluster is summed on its
+own small slice of the scores.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hf_corefel.trees.elimination import Elimination, FloatArray, eliminate, log_sum_exp
+
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class EdgeArrays:
+    """A value for every edge of one document: scores, probabilities or gradients.
+
+    Attributes:
+        root: ``[N]`` edges root -> span.
+        candidates: ``[N, K]`` edges candidate entity -> span.
+        span_to_span: ``[N, N]`` edges parent (row) -> child (column).
+    """
+
+    root: FloatArray
+    candidates: FloatArray
+    span_to_span: FloatArray
+
+    @classmethod
+    def zeros(cls, spans: int, candidates: int) -> EdgeArrays:
+        """Returns zeros for a document of N spans with K candidates each."""
+        return cls(np.zeros(spans), np.zeros((spans, candidates)), np.zeros((spans, spans)))
+
+
+@dataclass(frozen=True)
+class _Block:
+    """A cluster of at least two spans, with the shares of root and candidates in its root weights."""
+
+    spans: IntArray
+    elimination: Elimination
+    root_share: FloatArray
+    candidate_share: FloatArray
+
+    def marginals_into(self, total: EdgeArrays) -> None:
+        marginals = self.elimination.marginals()
+        total.root[self.spans] += marginals[-1] * self.root_share
+        total.candidates[self.spans] += marginals[-1][:, None] * self.candidate_share
+        total.span_to_span[np.ix_(self.spans, self.spans)] += marginals[:-1]
+
+
+class TreeGraph:
+    """The spanning trees of one document.
+
+    Args:
+        scores: Log-weights of the edges, -inf for no edge. The diagonal of `span_to_span` is ignored.
+        entity_ids: ``[N, K]`` entity of each candidate edge, -1 for padding (its score is ignored).
+    """
+
+    def __init__(self, scores: EdgeArrays, entity_ids: IntArray) -> None:
+        self.entity_ids = entity_ids
+        self.root = scores.root
+        self.candidates = np.where(entity_ids < 0, -np.inf, scores.candidates)
+        self.span_to_span = scores.span_to_span
+
+    @cached_property
+    def rho(self) -> FloatArray:
+        """``[N]`` log-weight of each span's edges from the root and its entities."""
+        return fold(self.root, self.candidates)
+
+    @cached_property
+    def elimination(self) -> Elimination:
+        """The sum over all trees."""
+        return eliminate(np.vstack([self.span_to_span, self.rho]))
+
+    @property
+    def log_weight(self) -> float:
+        """Log of the total weight of all trees."""
+        return self.elimination.log_total
+
+    def marginals(self) -> EdgeArrays:
+        """Returns the probability of every edge, which is the gradient of `log_weight`."""
+        marginals = self.elimination.marginals()
+        root_share, candidate_share = shares(self.root, self.candidates, self.rho)
+        return EdgeArrays(marginals[-1] * root_share, marginals[-1][:, None] * candidate_share, marginals[:-1])
+
+
+class GoldTrees:
+    """The spanning trees of a document that decode to a given clustering with given links.
+
+    A linked cluster is the trees rooted at its entity, an unlinked one the trees with exactly one root edge.
+
+    Args:
+        graph: The document's graph.
+        cluster_ids: ``[N]`` spans of one id >= 0 are a cluster; a span of id -1 is its own unlinked cluster.
+        entity_ids: ``[N]`` entity of the span's cluster, -1 if it has none. Not read where the cluster id is -1.
+
+    Raises:
+        ValueError: If the spans of one cluster have different entities.
+    """
+
+    def __init__(self, graph: TreeGraph, cluster_ids: IntArray, entity_ids: IntArray) -> None:
+        self._graph = graph
+        entity_ids = np.where(cluster_ids < 0, -1, entity_ids)
+        # Edges from above that gold allows: the root for unlinked clusters, the gold entity for linked ones.
+        root = np.where(entity_ids < 0, graph.root, -np.inf)
+        is_gold = (entity_ids >= 0)[:, None] & (graph.entity_ids == entity_ids[:, None])
+        candidates = np.where(is_gold, graph.candidates, -np.inf)
+        rho = fold(root, candidates)
+        root_share, candidate_share = shares(root, candidates, rho)
+
+        order = np.argsort(cluster_ids, kind="stable")
+        groups = np.split(order, np.flatnonzero(np.diff(cluster_ids[order])) + 1) if len(order) else []
+        singletons = [group for group in groups if len(group) == 1 or cluster_ids[group[0]] < 0]
+        self._singletons = np.concatenate(singletons) if singletons else np.empty(0, dtype=np.int64)
+        self._blocks: list[_Block] = []
+        log_weight = float(rho[self._singletons].sum())
+        for spans in groups:
+            if len(spans) == 1 or cluster_ids[spans[0]] < 0:
+                continue
+            entities = entity_ids[spans]
+            if (entities != entities[0]).any():
+                named = np.unique(entities).tolist()
+                raise ValueError(f"the spans of cluster {cluster_ids[spans[0]]} have different entities: {named}")
+            weights = np.vstack([graph.span_to_span[np.ix_(spans, spans)], rho[spans]])
+            elimination = eliminate(weights, single_root=bool(entities[0] < 0))
+            self._blocks.append(_Block(spans, elimination, root_share[spans], candidate_share[spans]))
+            log_weight += elimination.log_total
+        self.log_weight = log_weight
+        self._root_share = root_share
+        self._candidate_share = candidate_share
+
+    def marginals(self) -> EdgeArrays:
+        """Returns the probability of every edge given the gold clustering: the gradient of `log_weight`."""
+        total = EdgeArrays.zeros(*self._graph.candidates.shape)
+        total.root[self._singletons] = self._root_share[self._singletons]
+        total.candidates[self._singletons] = self._candidate_share[self._singletons]
+        for block in self._blocks:
+            block.marginals_into(total)
+        return total
+
+
+def fold(root: FloatArray, candidates: FloatArray) -> FloatArray:
+    """Returns ``[N]`` logsumexp over the root edge ``[N]`` and the candidate edges ``[N, K]`` of each span."""
+    with np.errstate(all="ignore"):
+        return log_sum_exp(np.column_stack([root, candidates]), axis=1)
+
+
+def shares(root: FloatArray, candidates: FloatArray, rho: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Returns the parts ``[N]`` and ``[N, K]`` that root and candidates have in ``exp(rho)``; zeros if rho is -inf."""
+    finite = np.where(rho == -np.inf, 0.0, rho)
+    return np.exp(root - finite), np.exp(candidates - finite[:, None])
