@@ -1,0 +1,97 @@
+"""The local head: every span picks its own parent, independently of the others.
+
+For span i a softmax over {itself} ∪ {its candidates} ∪ {its antecedents j < i} (Zaporojets et al.,
+ACL 2022, section on the local approach). Itself has score 0 and means "starts a NIL cluster or is no
+mention". Edge scores are used as they are, without an activation.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from hf_corefel.heads.base import Decoding, EdgeScores, GoldClustering, HeadMarginals, document_entities
+from hf_corefel.trees import EdgeMarginals, EntityMarginals
+
+__all__ = ["LocalHead", "propagate_entities"]
+
+_NO_EDGE = float("-inf")
+
+
+def _rows(scores: EdgeScores) -> Tensor:
+    """Scores of the choices of each span, [B, N, 1 + K + N]: itself, its candidates, its antecedents.
+
+    A masked span has itself as its only choice, so that no row is empty.
+    """
+    itself = scores.mention.new_zeros((*scores.mention.shape, 1))
+    later = torch.ones_like(scores.pair, dtype=torch.bool).triu()
+    antecedents = scores.span_to_span.transpose(1, 2).masked_fill(later, _NO_EDGE)
+    return torch.cat((itself, scores.candidates, antecedents), dim=-1)
+
+
+def propagate_entities(edges: EdgeMarginals, entity_ids: Tensor, mask: Tensor) -> EntityMarginals:
+    """Entity probabilities of spans that pick their parents independently, left to right.
+
+    P(e | i) = P(i → e) + Σ_{j<i} P(i → j) · P(e | j), and the same for NIL with P(i → i). Exact: the
+    chain of a span only visits earlier spans, whose choices do not depend on the span's own.
+
+    Args:
+        edges: Probabilities of the parents of each span; those of a real span sum to 1.
+        entity_ids: Candidates, int64 [B, N, K]; -1 is padding.
+        mask: True for real spans, bool [B, N].
+
+    Returns:
+        The probability that a span's chain ends at each entity of the document, or at no entity.
+    """
+    entities, index = document_entities(entity_ids, mask)
+    direct = edges.root.new_zeros((*mask.shape, entities.shape[1]))
+    if entities.shape[1] > 0:
+        direct = direct.scatter_add(2, index, edges.candidates)
+    ends = torch.cat((direct, edges.root.unsqueeze(-1)), dim=-1)
+    # Forward substitution in (I - A) x = ends with the antecedents' probabilities A is the sum above.
+    antecedents = edges.span_to_span.transpose(1, 2)
+    chains = torch.linalg.solve_triangular(-antecedents, ends, upper=False, unitriangular=True)
+    return EntityMarginals(entities, chains[..., :-1], chains[..., -1])
+
+
+class LocalHead:
+    """Clusters and links a document by one choice a span: a candidate, an antecedent or itself."""
+
+    def log_prob(self, scores: EdgeScores, gold: GoldClustering) -> Tensor:
+        """Σ_i log P(the gold choices of span i) of each document, [B].
+
+        The gold choices are the earlier kept spans of the same cluster and the correct candidate, or
+        the span itself if there is none of these.
+        """
+        rows = _rows(scores.at_least_float32())
+        gold = gold.within(scores.mask)
+        same = gold.cluster_ids.unsqueeze(2) == gold.cluster_ids.unsqueeze(1)
+        earlier = torch.tril(same & (gold.cluster_ids >= 0).unsqueeze(2), diagonal=-1)
+        correct = gold.correct_candidates(scores.entity_ids)
+        chosen = torch.cat((correct, earlier), dim=-1)
+        chosen = torch.cat((~chosen.any(dim=-1, keepdim=True), chosen), dim=-1)
+        numerator = torch.logsumexp(rows.masked_fill(~chosen, _NO_EDGE), dim=-1)
+        return (numerator - torch.logsumexp(rows, dim=-1)).sum(dim=-1)
+
+    def loss(self, scores: EdgeScores, gold: GoldClustering) -> Tensor:
+        """Mean over documents of -Σ_i log P(the gold choices of span i), a scalar (at least float32)."""
+        return -self.log_prob(scores, gold).mean()
+
+    def decode(self, scores: EdgeScores) -> Decoding:
+        """The best choice of each span; itself is N.
+
+        Equal scores go to the span itself, then to its candidates in their order, then to its
+        antecedents from left to right.
+        """
+        best = _rows(scores).argmax(dim=-1)
+        candidates, spans = scores.num_candidates, scores.num_spans
+        parents = torch.where(best <= candidates, spans + best, best - candidates - 1)
+        return Decoding(parents.masked_fill(~scores.mask, -1))
+
+    def marginals(self, scores: EdgeScores) -> HeadMarginals:
+        """The softmax of each span, and the entity at the end of its chain, in float64."""
+        rows = torch.softmax(_rows(scores.to(torch.float64)), dim=-1)
+        rows = rows.masked_fill(~scores.mask.unsqueeze(-1), 0.0)
+        itself, candidates, antecedents = rows.split((1, scores.num_candidates, scores.num_spans), dim=-1)
+        edges = EdgeMarginals(itself.squeeze(-1), candidates, antecedents.transpose(1, 2))
+        return HeadMarginals(edges, propagate_entities(edges, scores.entity_ids, scores.mask))

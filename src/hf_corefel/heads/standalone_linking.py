@@ -1,0 +1,70 @@
+"""The standalone linking head: one yes-or-no decision a candidate, with NIL as a candidate of its own.
+
+Its scores are Φℓ alone, with no mention and no pair score. It knows no clusters: mentions with the
+same predicted link are a cluster, and a span whose best candidate is NIL is no mention.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from hf_corefel.heads.base import Decoding, EdgeScores, GoldClustering, HeadMarginals
+from hf_corefel.heads.local import propagate_entities
+from hf_corefel.trees import EdgeMarginals
+
+__all__ = ["StandaloneLinkingHead"]
+
+
+def _choices(scores: EdgeScores) -> tuple[Tensor, Tensor]:
+    """Scores of NIL and of the candidates of each span, and which of them are real, [B, N, 1 + K].
+
+    Raises:
+        ValueError: If there is no ``nil`` score.
+    """
+    if scores.nil is None:
+        raise ValueError("nil: the standalone linking head needs the score of the NIL candidate, got None")
+    real = torch.cat((scores.mask.unsqueeze(-1), scores.candidate_mask), dim=-1)
+    return torch.cat((scores.nil.unsqueeze(-1), scores.link), dim=-1), real
+
+
+class StandaloneLinkingHead:
+    """Links every span on its own, by independent decisions about its candidates and NIL."""
+
+    def loss(self, scores: EdgeScores, gold: GoldClustering) -> Tensor:
+        """Mean over documents of the summed binary cross-entropies, a scalar (at least float32).
+
+        The one right choice of a span is its gold entity, or NIL if the span is no mention, has no
+        gold entity, or does not have it among its own candidates.
+        """
+        logits, real = _choices(scores.at_least_float32())
+        correct = gold.within(scores.mask).correct_candidates(scores.entity_ids)
+        targets = torch.cat((~correct.any(dim=-1, keepdim=True), correct), dim=-1).to(logits.dtype)
+        losses = functional.binary_cross_entropy_with_logits(logits.masked_fill(~real, 0.0), targets, reduction="none")
+        return losses.masked_fill(~real, 0.0).sum(dim=(1, 2)).mean()
+
+    def decode(self, scores: EdgeScores) -> Decoding:
+        """The best candidate of each span, or -1 (no part of the output) where NIL is best.
+
+        Equal scores go to NIL, then to the candidates in their order.
+        """
+        logits, real = _choices(scores)
+        best = logits.masked_fill(~real, float("-inf")).argmax(dim=-1)
+        return Decoding(torch.where((best > 0) & scores.mask, scores.num_spans + best, -1))
+
+    def marginals(self, scores: EdgeScores) -> HeadMarginals:
+        """Sigmoids of NIL and of the candidates, scaled to sum to 1, in float64.
+
+        Training drives each sigmoid to the probability of its own choice, so they sum to about 1
+        already; a softmax over the same scores would sharpen them. ``root`` is NIL, and no span has
+        another span as its parent.
+        """
+        logits, real = _choices(scores.to(torch.float64))
+        # A softmax over log-sigmoids divides by their sum without underflow; NIL keeps masked rows finite.
+        real[..., 0] = True
+        shares = functional.logsigmoid(logits.masked_fill(~scores.mask.unsqueeze(-1), 0.0))
+        shares = torch.softmax(shares.masked_fill(~real, float("-inf")), dim=-1)
+        shares = shares.masked_fill(~scores.mask.unsqueeze(-1), 0.0)
+        edges = EdgeMarginals(shares[..., 0], shares[..., 1:], torch.zeros_like(scores.pair, dtype=torch.float64))
+        return HeadMarginals(edges, propagate_entities(edges, scores.entity_ids, scores.mask))
