@@ -1,0 +1,68 @@
+# `make demo` and `make test` work from a fresh clone: each makes .venv when it is missing.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+INSTALL := $(PIP) install --quiet --constraint constraints.txt
+TORCH := $(shell grep '^torch==' constraints.txt)
+SOURCES := setup.cfg pyproject.toml constraints.txt
+
+# Nothing is fetched from the Hub: the checkpoint comes with the package.
+export HF_HUB_OFFLINE := 1
+export TOKENIZERS_PARALLELISM := false
+
+.PHONY: demo test slow lint format check wheel figures readme constraints clean help
+
+help:  ## List the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+demo: $(VENV)/.installed  ## Annotate a news text with the bundled checkpoint
+	@$(BIN)/hf-corefel annotate examples/data/news.txt
+
+test: $(VENV)/.installed-test  ## Run the tests (minutes)
+	$(BIN)/python -m pytest
+
+slow: $(VENV)/.installed-test  ## Run the tests that are marked slow
+	$(BIN)/python -m pytest -m slow
+
+lint: $(VENV)/.installed-dev  ## ruff and mypy
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+format: $(VENV)/.installed-dev  ## Rewrite the sources as ruff wants them
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+check: lint test  ## Everything that CI checks
+
+wheel: $(VENV)/.installed-test  ## Build the wheel into dist/
+	$(PIP) wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+
+figures: $(VENV)/.installed-dev  ## Draw docs/images/graph.svg and .png
+	$(BIN)/python scripts/draw_graph.py
+
+readme: $(VENV)/.installed  ## Write the demo's output into README.md
+	$(BIN)/python scripts/update_readme.py
+
+constraints: $(VENV)/.installed-dev  ## Write the installed versions to constraints.txt
+	$(BIN)/python scripts/freeze_constraints.py
+
+clean:  ## Remove what was built here, the environment included
+	rm -rf $(VENV) build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache
+
+# torch goes first and by its exact version: a range would pull in the build for another platform.
+$(VENV)/.installed: $(SOURCES)
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing into $(VENV) (once; about two minutes)"
+	@$(INSTALL) $(TORCH)
+	@$(INSTALL) --editable .
+	@touch $@
+
+$(VENV)/.installed-test: $(VENV)/.installed
+	@$(INSTALL) --editable '.[test]'
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed-test
+	@$(INSTALL) --editable '.[dev]'
+	@touch $@

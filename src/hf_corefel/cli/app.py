@@ -1,0 +1,169 @@
+"""The commands. torch and transformers take seconds to import: only a command that runs a model does."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+from hf_corefel.cli.inputs import UnreadableInputError, read_text
+from hf_corefel.cli.rendering import LEGEND, ProgressBar, clusters_table, document_heading, make_console, scores_table
+from hf_corefel.documents import AnnotatedDocument
+from hf_corefel.version import __version__
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="hf-corefel",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Find the mentions of a text, cluster those that name one thing, and link each cluster to an entity or NIL.",
+)
+
+Annotate = Callable[[str], dict[str, Any]]
+
+ModelOption = Annotated[
+    str | None,
+    typer.Option("--model", metavar="FOLDER_OR_ID", help="A saved model; the bundled checkpoint when left out."),
+]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Errors only: no progress bar, no warnings.")]
+
+
+def _complain(message: str) -> None:
+    print(f"hf-corefel: {message}", file=sys.stderr)
+
+
+def _fail(message: str) -> NoReturn:
+    _complain(message)
+    raise typer.Exit(1)
+
+
+def _show_version(value: bool) -> None:
+    if value:
+        print(f"hf-corefel {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and leave.")
+    ] = False,
+) -> None:
+    del version  # the callback has dealt with it
+
+
+@contextmanager
+def _silent_transformers() -> Iterator[None]:
+    """Keeps the loading bars and notes of transformers off the screen, and restores them afterwards."""
+    from transformers.utils import logging
+
+    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()
+
+
+def _load(model: str | None) -> Annotate:
+    """The pipeline on the bundled checkpoint or on ``model``; leaves with status 1 when it cannot be loaded."""
+    from hf_corefel.pipeline_corefel import load_pipeline
+
+    try:
+        with _silent_transformers():
+            pipeline: Annotate = load_pipeline(model)
+    except (OSError, ValueError) as error:
+        _fail(f"cannot load the model {model or 'of the package'}: {error}")
+    return pipeline
+
+
+def _print_document(name: str, document: AnnotatedDocument, *, as_json: bool, quiet: bool) -> None:
+    if as_json:
+        print(json.dumps(document.to_dict(), ensure_ascii=False), flush=True)
+        return
+    console = make_console()
+    console.print(document_heading(name, document))
+    console.print()
+    if document.clusters:
+        console.print(clusters_table(document))
+        console.print()
+    if not quiet:
+        for warning in document.warnings:
+            _complain(f"{name}: warning: {warning}")
+
+
+@app.command()
+def annotate(
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="UTF-8 text files; - is standard input.")],
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a file and line.")] = False,
+    model: ModelOption = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Annotate text files: clusters of mentions, each with its entity or NIL.
+
+    A file that cannot be read or annotated is named on standard error, the others are done all the same,
+    and the exit status is 1.
+    """
+    pipeline: Annotate | None = None
+    failed = shown = False
+    with ProgressBar("Annotating", len(files), shown=len(files) > 1 and not quiet) as progress:
+        for name in files:
+            try:
+                text = read_text(name)
+                pipeline = pipeline or _load(model)
+                document = replace(AnnotatedDocument.from_dict(pipeline(text)), id=name)
+            except UnreadableInputError as error:
+                failed = True
+                with progress.aside():
+                    _complain(f"cannot read {error}")
+            except ValueError as error:
+                failed = True
+                with progress.aside():
+                    _complain(f"cannot annotate {name}: {error}")
+            else:
+                with progress.aside():
+                    _print_document(name, document, as_json=as_json, quiet=quiet)
+                shown = shown or bool(document.clusters)
+            progress.advance()
+    if shown and not (as_json or quiet):
+        make_console().print(LEGEND)
+    if failed:
+        raise typer.Exit(1)
+
+
+@app.command()
+def evaluate(
+    data_dir: Annotated[
+        Path, typer.Argument(metavar="DATA_DIR", help="The folder of a corpus as its authors ship it.")
+    ],
+    split: Annotated[str, typer.Option(help="The part of the corpus to score.")] = "test",
+    model: ModelOption = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Score only the first LIMIT documents.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the scores there, as JSON.")] = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Score a model on a corpus: coreference, entity linking and their hard cases."""
+    from hf_corefel.evaluation import evaluate_corpus
+
+    try:
+        with ProgressBar("Evaluating", None, shown=not quiet) as progress, _silent_transformers():
+            scores = evaluate_corpus(data_dir, split=split, model=model, limit=limit, out=out, progress=progress.update)
+    except (OSError, ValueError) as error:
+        _fail(f"cannot evaluate on {data_dir}: {error}")
+    make_console().print(scores_table(scores))
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    app()

@@ -1,0 +1,154 @@
+"""What the command shows a person: tables of clusters and of scores, and the progress bar."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, TextIO
+
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from hf_corefel.documents import AnnotatedDocument, Cluster, Mention
+
+__all__ = ["LEGEND", "ProgressBar", "clusters_table", "document_heading", "make_console", "scores_table"]
+
+PIPED_WIDTH = 100
+LEGEND = Text(
+    "P: probability of the entity, or of NIL (nothing in the knowledge base).\n"
+    "Mentions: offsets in code points, end exclusive (probability that the span is a mention).",
+    style="dim",
+)
+
+
+def make_console(stream: TextIO | None = None) -> Console:
+    """A console on ``stream``, by default standard output.
+
+    On a terminal it follows the terminal; anywhere else it is 100 columns wide and free of control
+    codes, so that what lands in a file or a pipe is the same on every machine.
+    """
+    stream = sys.stdout if stream is None else stream
+    if stream.isatty():
+        return Console(file=stream, highlight=False)
+    return Console(file=stream, width=PIPED_WIDTH, force_terminal=False, color_system=None, highlight=False)
+
+
+def _printable(text: str) -> str:
+    """One line, without control characters that would command the terminal."""
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in " ".join(text.split()))
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _mentions_cell(mentions: tuple[Mention, ...]) -> Text:
+    """One line a surface form, in order of first appearance, with all of its offsets."""
+    places: dict[str, list[str]] = {}
+    for mention in mentions:
+        place = f"{mention.begin}–{mention.end}"
+        if mention.probability is not None:
+            place += f" ({mention.probability:.2f})"
+        places.setdefault(_printable(mention.text or ""), []).append(place)
+    lines = [Text.assemble((surface, "bold"), " ", ", ".join(found)) for surface, found in places.items()]
+    return Text("\n").join(lines)
+
+
+def _entity_cell(cluster: Cluster) -> Text:
+    if cluster.entity is None:
+        return Text("NIL", style="dim")
+    cell = Text(_printable(cluster.entity), style="green")
+    if cluster.url is not None:
+        cell.append("\n").append(_printable(cluster.url), style="blue")
+    return cell
+
+
+def document_heading(name: str, document: AnnotatedDocument) -> Text:
+    """``news.txt: 3 clusters, 7 mentions``."""
+    mentions = sum(len(cluster.mentions) for cluster in document.clusters)
+    counts = f"{_count(len(document.clusters), 'cluster')}, {_count(mentions, 'mention')}"
+    return Text.assemble((_printable(name), "bold"), f": {counts}")
+
+
+def clusters_table(document: AnnotatedDocument) -> Table:
+    """A row a cluster: entity and URL or NIL, probability, mentions with offsets and probabilities."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table.add_column("Entity", overflow="fold", max_width=50)
+    table.add_column("P", justify="right", no_wrap=True)
+    table.add_column("Mentions", overflow="fold")
+    for cluster in document.clusters:
+        probability = "" if cluster.probability is None else f"{cluster.probability:.2f}"
+        table.add_row(_entity_cell(cluster), probability, _mentions_cell(cluster.mentions))
+    return table
+
+
+def _rows(scores: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in scores.items():
+        if isinstance(value, Mapping):
+            yield from _rows(value, f"{prefix}{key} / ")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def scores_table(scores: Mapping[str, Any]) -> Table:
+    """A row a number of a (nested) mapping: ``coreference / muc / f1   0.8123``."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table.add_column("Score", overflow="fold")
+    table.add_column("Value", justify="right", overflow="fold")
+    for name, value in _rows(scores):
+        table.add_row(Text(name), Text(f"{value:.4f}" if isinstance(value, float) else str(value)))
+    return table
+
+
+class ProgressBar:
+    """A bar on standard error that steps aside while a result is printed.
+
+    Rich would otherwise send what goes to standard output to standard error while its bar is shown,
+    where a redirection to a file does not see it. Where standard error is no terminal there is no bar.
+    """
+
+    def __init__(self, description: str, total: int | None, *, shown: bool) -> None:
+        console = Console(stderr=True)
+        self._shown = shown and console.is_interactive
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+            disable=not self._shown,
+        )
+        self._task = self._progress.add_task(description, total=total)
+
+    def __enter__(self) -> ProgressBar:
+        if self._shown:
+            self._progress.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._shown:
+            self._progress.stop()
+
+    def advance(self) -> None:
+        """One more is done."""
+        self._progress.advance(self._task)
+
+    def update(self, done: int, total: int) -> None:
+        """``done`` of ``total`` are done."""
+        self._progress.update(self._task, completed=done, total=total)
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """While inside, the bar is off the screen."""
+        self.__exit__()
+        try:
+            yield
+        finally:
+            self.__enter__()
