@@ -87,8 +87,8 @@ def test_the_average_is_that_of_the_authors() -> None:
     expected = AUTHORS["micro_over_all_cases"]["coref_avg_f1"]
     assert sum(every, Scores()).to_dict()["coref_f1"] == pytest.approx(expected, abs=1e-9)
     for scenario in AUTHORS["dwie_cluster_scenarios"]:
-        unlinked = [[(mentions, None) for mentions in scenario[side]] for side in ("gold", "pred")]
-        assert score_clusters(*unlinked).coref_f1 == pytest.approx(scenario["coref_avg_f1"], abs=1e-9)
+        gold, predicted = ([(mentions, None) for mentions in scenario[side]] for side in ("gold", "pred"))
+        assert score_clusters(gold, predicted).coref_f1 == pytest.approx(scenario["coref_avg_f1"], abs=1e-9)
 
 
 def authors(clusters: list[Any]) -> list[tuple[list[tuple[int, int]], str | None]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from hf_corefel.documents import AnnotatedDocument, Cluster, Document, DocumentError, Mention
 from hf_corefel.metrics.coreference import b_cubed, ceaf_e, ceaf_m, lea, mention_detection, muc
@@ -76,7 +77,7 @@ class Scores:
 def score_clusters(
     gold: Sequence[tuple[Collection[Hashable], str | None]],
     predicted: Sequence[tuple[Collection[Hashable], str | None]],
-    candidates: Callable[[Hashable], Collection[str] | None] | None = None,
+    candidates: Callable[[Any], Collection[str] | None] | None = None,
 ) -> Scores:
     """Counts of every metric for the clusters of one document, given as plain data.
 
@@ -119,8 +120,8 @@ def score_document(
         raise DocumentError(f"{gold.name}.text: the prediction is of a different text ({_difference(gold, predicted)})")
     mentions = {mention.offsets: mention for cluster in gold.clusters for mention in cluster.mentions}
 
-    def entities(offsets: Hashable) -> Collection[str] | None:
-        mention = mentions[offsets]  # type: ignore[index]
+    def entities(offsets: tuple[int, int]) -> Collection[str] | None:
+        mention = mentions[offsets]
         if candidates is not None:
             return candidates(gold, mention)
         listed = gold.candidates.get(mention.offsets)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Hashable, Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from hf_corefel.metrics.counts import PrecisionRecallF1, ratio
 
@@ -79,7 +79,7 @@ class HardCases(NamedTuple):
 def hard_cases(
     gold: LinkedClusters,
     predicted: LinkedClusters,
-    candidates: Callable[[Hashable], Collection[str] | None],
+    candidates: Callable[[Any], Collection[str] | None],
 ) -> HardCases:
     """Counts the corner cases of Zaporojets et al. 2022: the own candidates of a mention lack its entity.
 
