@@ -8,7 +8,7 @@ without a tree: the span itself), ``N+1+k`` the span's own k-th candidate, ``-1`
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 import torch
@@ -130,14 +130,13 @@ class EdgeScores:
 
     def to(self, dtype: torch.dtype) -> EdgeScores:
         """The same scores as floating-point tensors of another type; ids and mask stay as they are."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
         return replace(
             self,
-            **{
-                name: value.to(dtype)
-                for name, value in values.items()
-                if isinstance(value, Tensor) and value.is_floating_point()
-            },
+            mention=self.mention.to(dtype),
+            link=self.link.to(dtype),
+            pair=self.pair.to(dtype),
+            root_pair=None if self.root_pair is None else self.root_pair.to(dtype),
+            nil=None if self.nil is None else self.nil.to(dtype),
         )
 
     def at_least_float32(self) -> EdgeScores:

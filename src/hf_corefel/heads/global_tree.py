@@ -30,9 +30,8 @@ def activate(scores: Tensor, edge_activation: str) -> Tensor:
             s + √(s² + 1), which grows linearly with the score).
 
     Returns:
-        float64 log-weights of the same shape.
+        Log-weights of the same shape and type.
     """
-    scores = scores.double()
     if edge_activation == "none":
         return scores
     missing = scores == float("-inf")
@@ -57,6 +56,7 @@ class GlobalHead:
 
     def distribution(self, scores: EdgeScores) -> SpanningTreeDistribution:
         """The distribution over the trees of each document (log-weights in float64)."""
+        scores = scores.to(torch.float64)
         return SpanningTreeDistribution(
             activate(scores.root, self.edge_activation),
             activate(scores.span_to_span, self.edge_activation),

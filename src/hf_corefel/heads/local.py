@@ -83,7 +83,7 @@ class LocalHead:
         Equal scores go to the span itself, then to its candidates in their order, then to its
         antecedents from left to right.
         """
-        best = _rows(scores).argmax(dim=-1)
+        best = _rows(scores.at_least_float32()).argmax(dim=-1)
         candidates, spans = scores.num_candidates, scores.num_spans
         parents = torch.where(best <= candidates, spans + best, best - candidates - 1)
         return Decoding(parents.masked_fill(~scores.mask, -1))
@@ -92,6 +92,6 @@ class LocalHead:
         """The softmax of each span, and the entity at the end of its chain, in float64."""
         rows = torch.softmax(_rows(scores.to(torch.float64)), dim=-1)
         rows = rows.masked_fill(~scores.mask.unsqueeze(-1), 0.0)
-        itself, candidates, antecedents = rows.split((1, scores.num_candidates, scores.num_spans), dim=-1)
-        edges = EdgeMarginals(itself.squeeze(-1), candidates, antecedents.transpose(1, 2))
+        first = 1 + scores.num_candidates
+        edges = EdgeMarginals(rows[..., 0], rows[..., 1:first], rows[..., first:].transpose(1, 2))
         return HeadMarginals(edges, propagate_entities(edges, scores.entity_ids, scores.mask))
