@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.autograd.function import FunctionCtx, once_differentiable
+from torch.autograd.function import once_differentiable
 
+from hf_corefel.trees.arborescence import UnreachableError
 from hf_corefel.trees.graph import EdgeArrays, GoldTrees, TreeGraph
 
 
@@ -159,9 +160,70 @@ class SpanningTreeDistribution:
         impossible = log_numerator == -torch.inf
         return torch.where(impossible, -torch.inf, log_numerator - self.log_partition)
 
+    @cached_property
+    def edge_marginals(self) -> EdgeMarginals:
+        """Probability of every edge, zeros for a document without a tree; no gradient flows through it."""
+        root, candidates, span_to_span = (
+            np.zeros(tensor.shape) for tensor in (self.root, self.candidates, self.span_to_span)
+        )
+        for b, (graph, at) in enumerate(zip(self._graphs, self._spans, strict=True)):
+            _scatter(graph.marginals, at, root[b], candidates[b], span_to_span[b])
+        return EdgeMarginals(self._tensor(root), self._tensor(candidates), self._tensor(span_to_span))
+
+    @cached_property
+    def entity_marginals(self) -> EntityMarginals:
+        """Probability of each entity for the whole cluster of each span; no gradient flows through it.
+
+        This is P(the path from the root to the span starts with the entity), not P(the entity is its parent). With
+        `nil` it sums to 1 for each span, and to 0 for masked spans and for documents without a tree.
+        """
+        found = [graph.entity_marginals() for graph in self._graphs]
+        batch, spans = self.root.shape
+        width = max((len(entities) for entities, _, _ in found), default=0)
+        entity_ids = np.full((batch, width), -1, dtype=np.int64)
+        probability = np.zeros((batch, spans, width))
+        nil = np.zeros((batch, spans))
+        for b, ((entities, linked, unlinked), at) in enumerate(zip(found, self._spans, strict=True)):
+            entity_ids[b, : len(entities)] = entities
+            probability[b, at, : len(entities)] = linked
+            nil[b, at] = unlinked
+        return EntityMarginals(self._tensor(entity_ids), self._tensor(probability), self._tensor(nil))
+
+    @cached_property
+    def entropy(self) -> Tensor:
+        """``[B]`` entropy of the tree in nats, NaN for a document without a tree; no gradient flows through it."""
+        return self._tensor(np.array([graph.entropy() for graph in self._graphs], dtype=np.float64))
+
+    @cached_property
+    def argmax(self) -> Arborescence:
+        """The tree of the highest score of each document; more than one root edge is allowed.
+
+        Among equal scores the choice is always the same: of the edges into a span the root's, then the lowest
+        candidate's, then the lowest span's (where contracted cycles meet, whichever comes first).
+
+        Raises:
+            ValueError: If a document has no tree (the message names the unreachable spans) or a score is NaN or +inf.
+        """
+        batch, spans = self.root.shape
+        parents = np.full((batch, spans), -1, dtype=np.int64)
+        score = np.zeros(batch)
+        for b, (graph, at) in enumerate(zip(self._graphs, self._spans, strict=True)):
+            try:
+                found, score[b] = graph.argmax()
+            except UnreachableError as error:
+                named = at[error.nodes].tolist()
+                raise ValueError(f"document {b} has no spanning tree: nothing leads to its spans {named}") from error
+            inner = found < len(at)
+            # Masked spans are back in the count, before and beyond the spans.
+            parents[b, at] = np.where(inner, at[np.where(inner, found, 0)], found - len(at) + spans)
+        return Arborescence(self._tensor(parents), self._tensor(score))
+
+    def _tensor(self, array: NDArray[np.float64] | NDArray[np.int64]) -> Tensor:
+        return torch.from_numpy(array).to(self.root.device)
+
     def _log_weight(self, trees: Sequence[TreeGraph | GoldTrees]) -> Tensor:
-        weight: Tensor = _LogWeight.apply(self.root, self.candidates, self.span_to_span, trees, self._spans)
-        return weight
+        apply: Callable[..., Tensor] = _LogWeight.apply
+        return apply(self.root, self.candidates, self.span_to_span, trees, self._spans)
 
 
 class _LogWeight(torch.autograd.Function):
@@ -169,7 +231,7 @@ class _LogWeight(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: FunctionCtx,
+        ctx: Any,
         root: Tensor,
         candidates: Tensor,
         span_to_span: Tensor,
@@ -183,22 +245,33 @@ class _LogWeight(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: FunctionCtx, grad_output: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor | None, ...]:
         gradients = [np.zeros(tensor.shape) for tensor in ctx.inputs]
         root, candidates, span_to_span = gradients
         scales = grad_output.cpu().numpy()
         for b, (tree, at) in enumerate(zip(ctx.trees, ctx.spans, strict=True)):
             if scales[b] == 0.0 or tree.log_weight == -np.inf:
                 continue
-            marginals = tree.marginals()
-            root[b, at] = scales[b] * marginals.root
-            candidates[b, at] = scales[b] * marginals.candidates
-            span_to_span[b][np.ix_(at, at)] = scales[b] * marginals.span_to_span
+            _scatter(tree.marginals, at, root[b], candidates[b], span_to_span[b], scale=scales[b])
         return (
             *(torch.from_numpy(array).to(tensor) for array, tensor in zip(gradients, ctx.inputs, strict=True)),
             None,
             None,
         )
+
+
+def _scatter(
+    values: EdgeArrays,
+    at: NDArray[np.intp],
+    root: NDArray[np.float64],
+    candidates: NDArray[np.float64],
+    span_to_span: NDArray[np.float64],
+    scale: float = 1.0,
+) -> None:
+    """Writes a document's values, times `scale`, to the places of its unmasked spans."""
+    root[at] = scale * values.root
+    candidates[at] = scale * values.candidates
+    span_to_span[np.ix_(at, at)] = scale * values.span_to_span
 
 
 def _to_numpy(scores: Tensor) -> NDArray[np.float64]:

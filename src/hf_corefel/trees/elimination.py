@@ -14,11 +14,14 @@ Trees with exactly one root edge (Koo et al. 2007, section 3.1) leave rho out of
 can only be the head and is kept for last; two such nodes make a single-root tree impossible.
 
 **Linear or log space.** Each column is first divided by the sum of its weights, so that Z becomes the probability
-that parents chosen independently form a tree. Column sums never grow during the elimination, hence an error in one
-weight changes Z by at most as much (n times as much with a single root edge). What gets lost to underflow is at
-most ``n**3`` times the smallest normal number, 2e-308. A result of log Z >= -650 therefore has full relative
-precision, and so have its derivatives, which are at most 1 / Z. Anything else is computed again in log space, which
-is slower (about 20 times) but needs no condition.
+that parents chosen independently form a tree. G[i, j] = d log Z / d w[i, j] is at most ``m = max_j G[root, j]``, and
+is the same in the given graph and in every one that remains during the elimination. What underflow takes away is at
+most the smallest normal number, 2e-308, in each of at most ``n**3`` updates, so it changes log Z by at most
+``2e-308 * n**3 * m``. Linear space is used if that cannot matter, decided afterwards: ``m <= exp(650)``. This holds
+if Z >= exp(-650), since m <= 1 / Z; otherwise m is bounded by two triangular solves, again without subtraction (G is
+an entry of the inverse of the Laplacian less another one, and row sums of the inverse bound both). No derivative
+overflows then either. Anything else is computed again in log space, which is slower but needs no condition. With a
+single root edge only Z >= exp(-650) is looked at.
 
 **Reverse pass.** With G[i, j] = d log Z / d w[i, j] of the graph that remains after k was eliminated, and
 ``y_i = sum_j G[i, j] w[k, j]`` (also for i = root) and ``V = sum_i f_i y_i + f_root y_root``,
@@ -37,12 +40,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 FloatArray = NDArray[np.float64]
 
-LINEAR_SPACE_LIMIT = -650.0
-"""Normalised log-totals below this are computed in log space."""
+LINEAR_SPACE_LIMIT = 650.0
+"""Largest log of the derivatives (see above) for which linear space is used."""
 
 PANEL = 32
 """Columns eliminated one by one before the rest of the matrix is updated with one matrix product."""
@@ -83,6 +88,28 @@ class Elimination:
             gradient = gradient[np.ix_(position, position[:-1])]
             return np.exp(self.weights + gradient) if self.in_log_space else self.weights * gradient
 
+    def head_probabilities(self) -> FloatArray:
+        """Probability ``[n, n]`` that the path from the root to node j (column) starts with node h (row).
+
+        A walk from j to parents, each drawn with the probability of its edge among those into the node, ends in the
+        root; erasing its loops leaves j's path in a random tree (Wilson 1996), so the head is where the walk leaves
+        for the root. That absorption probability is ``rho_h Z[h, j]`` with Z the inverse of the Laplacian, whose
+        triangular factors the elimination has; all terms are non-negative. Zeros if there is no tree, NaN for NaN
+        scores. For graphs that allow several root edges.
+        """
+        n = len(self.order)
+        if not np.isfinite(self.log_total) or n == 0:
+            return np.full((n, n), 0.0 if n == 0 or self.log_total == -np.inf else np.nan)
+        with np.errstate(all="ignore"):
+            root = self.weights[-1]
+            if self.in_log_space:
+                return np.exp(_heads_log(self.factors, self.pivots, root))
+            upper, lower = _triangles(self.factors, self.pivots)
+            heads = torch.linalg.solve_triangular(upper, torch.from_numpy(np.diag(root)), upper=True, left=False)
+            heads = torch.linalg.solve_triangular(lower, heads, upper=False, left=False, unitriangular=True)
+            probabilities: FloatArray = heads.numpy()
+            return probabilities
+
 
 def eliminate(log_weights: FloatArray, *, single_root: bool = False) -> Elimination:
     """Sums the weights of all spanning trees of a graph.
@@ -112,7 +139,10 @@ def eliminate(log_weights: FloatArray, *, single_root: bool = False) -> Eliminat
         else:
             pivots = _eliminate_linear(factors)
         log_total = float(np.log(pivots).sum())
-        if np.isfinite(log_total) and log_total >= LINEAR_SPACE_LIMIT:
+        if np.isfinite(log_total) and (
+            log_total >= -LINEAR_SPACE_LIMIT
+            or (not single_root and _log_derivative_bound(factors, pivots) <= LINEAR_SPACE_LIMIT)
+        ):
             return Elimination(log_total + log_scale, single_root, False, weights, factors, pivots, order)
         factors = normalised.copy()
         pivots, order = _eliminate_log(factors, single_root)
@@ -207,6 +237,38 @@ def _swap(weights: FloatArray, order: NDArray[np.intp], a: int, b: int) -> None:
         order[[a, b]] = order[[b, a]]
 
 
+def _triangles(factors: FloatArray, pivots: FloatArray) -> tuple[Tensor, Tensor]:
+    """The Laplacian's triangular factors U, L ``[n, n]``: non-positive off the diagonal, so solving only adds."""
+    square = -factors[:-1]
+    np.fill_diagonal(square, pivots)
+    tensor = torch.from_numpy(square)
+    return tensor, tensor
+
+
+def _log_derivative_bound(factors: FloatArray, pivots: FloatArray) -> float:
+    """Log of the largest row sum of the inverse Laplacian; no derivative of log Z by a weight is larger."""
+    upper, lower = _triangles(factors, pivots)
+    sums = torch.ones(len(pivots), 1, dtype=torch.float64)
+    sums = torch.linalg.solve_triangular(lower, sums, upper=False, unitriangular=True)
+    sums = torch.linalg.solve_triangular(upper, sums, upper=True)
+    return float(sums.max().log())
+
+
+def _heads_log(factors: FloatArray, pivots: FloatArray, root: FloatArray) -> FloatArray:
+    """Log of the head probabilities ``[n, n]`` from log-factors, log-pivots and normalised root log-weights ``[n]``."""
+    n = factors.shape[1]
+    heads = np.full((n, n), -np.inf)
+    np.fill_diagonal(heads, root)
+    for k in range(n):
+        heads[: k + 1, k] -= pivots[k]
+        rest = heads[: k + 1, k + 1 :]
+        np.logaddexp(rest, heads[: k + 1, k, None] + factors[k, k + 1 :], out=rest)
+    for k in range(n - 2, -1, -1):
+        later = log_sum_exp(heads[:, k + 1 :] + factors[k + 1 : n, k], axis=1)
+        heads[:, k] = np.logaddexp(heads[:, k], later)
+    return heads
+
+
 def _reverse_linear(factors: FloatArray, pivots: FloatArray, single_root: bool) -> FloatArray:
     """The reverse pass of the module docstring, panel by panel; returns G ``[n + 1, n]`` in elimination order."""
     n = factors.shape[1]
@@ -255,5 +317,5 @@ def log_sum_exp(values: FloatArray, axis: int) -> FloatArray:
     """Log of the summed exponentials along an axis: -inf for no finite value, NaN for a NaN or +inf among them."""
     top = values.max(axis=axis, keepdims=True, initial=-np.inf)
     finite_top = np.where(top == -np.inf, 0.0, top)
-    total = np.exp(values - finite_top).sum(axis=axis)
-    return np.log(total) + finite_top.squeeze(axis)
+    result: FloatArray = np.log(np.exp(values - finite_top).sum(axis=axis)) + finite_top.squeeze(axis)
+    return result

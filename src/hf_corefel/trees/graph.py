@@ -10,12 +10,14 @@ own small slice of the scores.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hf_corefel.trees.arborescence import maximum_arborescence
 from hf_corefel.trees.elimination import Elimination, FloatArray, eliminate, log_sum_exp
 
 IntArray = NDArray[np.int64]
@@ -51,6 +53,7 @@ class _Block:
     candidate_share: FloatArray
 
     def marginals_into(self, total: EdgeArrays) -> None:
+        """Adds the probabilities of the cluster's edges."""
         marginals = self.elimination.marginals()
         total.root[self.spans] += marginals[-1] * self.root_share
         total.candidates[self.spans] += marginals[-1][:, None] * self.candidate_share
@@ -69,7 +72,8 @@ class TreeGraph:
         self.entity_ids = entity_ids
         self.root = scores.root
         self.candidates = np.where(entity_ids < 0, -np.inf, scores.candidates)
-        self.span_to_span = scores.span_to_span
+        self.span_to_span = scores.span_to_span.copy()
+        np.fill_diagonal(self.span_to_span, -np.inf)
 
     @cached_property
     def rho(self) -> FloatArray:
@@ -86,11 +90,64 @@ class TreeGraph:
         """Log of the total weight of all trees."""
         return self.elimination.log_total
 
+    @cached_property
     def marginals(self) -> EdgeArrays:
-        """Returns the probability of every edge, which is the gradient of `log_weight`."""
+        """Probability of every edge, which is the gradient of `log_weight`."""
         marginals = self.elimination.marginals()
         root_share, candidate_share = shares(self.root, self.candidates, self.rho)
         return EdgeArrays(marginals[-1] * root_share, marginals[-1][:, None] * candidate_share, marginals[:-1])
+
+    def entity_marginals(self) -> tuple[IntArray, FloatArray, FloatArray]:
+        """Probability of each entity for the cluster of each span.
+
+        P(the head of j's path is h) times the share of the entity in h's edges from above, summed over h.
+
+        Returns:
+            The candidate entities ``[E]``, ascending; their probabilities ``[N, E]``; that of no entity ``[N]``.
+        """
+        heads = self.elimination.head_probabilities()
+        root_share, candidate_share = shares(self.root, self.candidates, self.rho)
+        span, slot = np.nonzero(self.entity_ids >= 0)
+        entities, index = np.unique(self.entity_ids[span, slot], return_inverse=True)
+        entity_share = np.zeros((len(entities), len(heads)))
+        np.add.at(entity_share, (index, span), candidate_share[span, slot])
+        return entities, (entity_share @ heads).T, root_share @ heads
+
+    def entropy(self) -> float:
+        """Returns the entropy of the tree, NaN if there is no tree."""
+        if self.log_weight == -np.inf:
+            return np.nan
+        # Every tree has one edge into each span, so a constant taken off all of them changes nothing but rounding.
+        top = np.maximum(self.rho, self.span_to_span.max(axis=0, initial=-np.inf))
+        marginals = self.marginals
+        expected = sum(
+            float((probability * np.where(probability > 0, score - shift, 0.0)).sum())
+            for probability, score, shift in (
+                (marginals.root, self.root, top),
+                (marginals.candidates, self.candidates, top[:, None]),
+                (marginals.span_to_span, self.span_to_span, top),
+            )
+        )
+        return max(self.log_weight - float(top.sum()) - expected, 0.0)
+
+    def argmax(self) -> tuple[IntArray, float]:
+        """Finds the tree of the highest score.
+
+        Returns:
+            The parents ``[N]`` (0..N-1 a span, N the root, N+1+k the k-th candidate) and the score.
+
+        Raises:
+            UnreachableError: If there is no tree.
+            ValueError: If a score is NaN or +inf.
+        """
+        n = len(self.root)
+        above = np.column_stack([self.root, self.candidates])
+        parents = maximum_arborescence(np.vstack([self.span_to_span, above.max(axis=1)]))
+        spans = np.arange(n)
+        from_above = parents == n
+        parents[from_above] += above[from_above].argmax(axis=1)
+        scores = np.hstack([self.span_to_span.T, above])
+        return parents, math.fsum(scores[spans, parents])
 
 
 class GoldTrees:
@@ -138,8 +195,9 @@ class GoldTrees:
         self._root_share = root_share
         self._candidate_share = candidate_share
 
+    @cached_property
     def marginals(self) -> EdgeArrays:
-        """Returns the probability of every edge given the gold clustering: the gradient of `log_weight`."""
+        """Probability of every edge given the gold clustering: the gradient of `log_weight`."""
         total = EdgeArrays.zeros(*self._graph.candidates.shape)
         total.root[self._singletons] = self._root_share[self._singletons]
         total.candidates[self._singletons] = self._candidate_share[self._singletons]

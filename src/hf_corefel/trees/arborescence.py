@@ -1,0 +1,136 @@
+"""Maximum spanning arborescence of a dense graph in O(n^2) (Chu and Liu 1965, Edmonds 1967, Tarjan 1977).
+
+A path is grown backwards: its last node takes its best incoming edge. If that edge comes from the finished part, the
+path is finished; if from a node outside, the path grows; if from the path itself, the cycle becomes one node, whose
+incoming edges are scored by what they gain over the cycle edge they would replace. Contracted nodes keep one row of
+scores over the original sources, so growing costs O(n) and contracting O(n) for each node of the cycle. At the end
+contracted nodes are opened from the top: the edge that enters one replaces the cycle edge of the node it enters
+(Camerini et al. 1979).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hf_corefel.trees.elimination import FloatArray
+
+IntArray = NDArray[np.int64]
+
+
+class UnreachableError(ValueError):
+    """There is no spanning tree.
+
+    Attributes:
+        nodes: The nodes that no path from the root reaches.
+    """
+
+    def __init__(self, nodes: list[int]) -> None:
+        super().__init__(f"no path from the root reaches the nodes {nodes}")
+        self.nodes = nodes
+
+
+def maximum_arborescence(scores: FloatArray) -> IntArray:
+    """Finds the spanning tree with the highest sum of edge scores; more than one root edge is allowed.
+
+    Ties are broken the same way every time; where no cycle is involved, the root wins over nodes and a lower node
+    over a higher one.
+
+    Args:
+        scores: ``[n + 1, n]`` scores of the edges row -> column, the root last; -inf means no edge. The diagonal is
+            ignored.
+
+    Returns:
+        ``[n]`` the parent of each node, n for the root.
+
+    Raises:
+        UnreachableError: If the root does not reach every node.
+        ValueError: If a score is NaN or +inf.
+    """
+    n = scores.shape[1]
+    # Rows are children; the root comes first, so that argmax prefers it among equals.
+    incoming = np.empty((n, n + 1))
+    incoming[:, 0] = scores[n]
+    incoming[:, 1:] = scores[:n].T
+    np.fill_diagonal(incoming[:, 1:], -np.inf)
+    if not (incoming < np.inf).all():
+        raise ValueError("scores must not be NaN or +inf")
+    targets = np.repeat(np.arange(n), n + 1).reshape(n, n + 1)  # the original node that an edge into a row enters
+
+    row = list(range(n))  # row of `incoming` of each node, original or contracted
+    top = np.arange(-1, n)  # the outermost node that an original source (root first) is in now
+    members = [[v + 1] for v in range(n)]
+    enclosing: list[int] = [-1] * n
+    edges: list[tuple[int, int]] = [(-1, -1)] * n
+    finished = [False] * n
+    for start in range(n):
+        path = [] if finished[top[start + 1]] else [int(top[start + 1])]
+        on_path = set(path)
+        while path:
+            node = path[-1]
+            source = int(incoming[row[node]].argmax())
+            if incoming[row[node], source] == -np.inf:
+                raise UnreachableError(unreachable_nodes(scores))
+            edges[node] = source, int(targets[row[node], source])
+            origin = int(top[source])
+            if origin == -1 or finished[origin]:
+                for node in path:
+                    finished[node] = True
+                break
+            if origin not in on_path:
+                path.append(origin)
+                on_path.add(origin)
+                continue
+            cycle = path[path.index(origin) :]
+            del path[-len(cycle) :]
+            on_path.difference_update(cycle)
+            rows = np.array([row[c] for c in cycle])
+            gains = incoming[rows] - incoming[rows, [edges[c][0] for c in cycle]][:, None]
+            best = gains.argmax(axis=0)
+            inside = [source for c in cycle for source in members[c]]
+            contracted = len(row)
+            row.append(row[origin])
+            incoming[row[origin]] = gains[best, np.arange(n + 1)]
+            incoming[row[origin], inside] = -np.inf
+            targets[row[origin]] = targets[rows[best], np.arange(n + 1)]
+            top[inside] = contracted
+            members.append(inside)
+            for c in cycle:
+                enclosing[c] = contracted
+            enclosing.append(-1)
+            edges.append((-1, -1))
+            finished.append(False)
+            path.append(contracted)
+            on_path.add(contracted)
+    return _open(edges, enclosing, n)
+
+
+def _open(edges: list[tuple[int, int]], enclosing: list[int], n: int) -> IntArray:
+    """Opens the contracted nodes, outermost first, and returns the parents ``[n]``."""
+    parents = np.empty(n, dtype=np.int64)
+    opened = [False] * len(edges)
+    for node in range(len(edges) - 1, -1, -1):
+        if opened[node]:
+            continue
+        source, target = edges[node]
+        parents[target] = source - 1 if source else n
+        # Everything between the entered node and this one gives up its own cycle edge.
+        inner = target
+        opened[inner] = True
+        while inner != node:
+            inner = enclosing[inner]
+            opened[inner] = True
+    return parents
+
+
+def unreachable_nodes(scores: FloatArray) -> list[int]:
+    """Returns the nodes that no path of edges above -inf from the root reaches; `scores` as in the search."""
+    n = scores.shape[1]
+    exists = scores > -np.inf
+    reached = exists[n].copy()
+    frontier = np.flatnonzero(reached)
+    while len(frontier):
+        new = exists[frontier].any(axis=0) & ~reached
+        reached |= new
+        frontier = np.flatnonzero(new)
+    return [int(v) for v in np.flatnonzero(~reached)]
