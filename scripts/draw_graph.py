@@ -16,6 +16,7 @@ import matplotlib as mpl
 import torch
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
 from hf_corefel.trees import SpanningTreeDistribution
@@ -160,7 +161,7 @@ def _draw_node(axes: Axes, place: tuple[float, float], text: str, kind: str) -> 
     )
 
 
-def draw() -> plt.Figure:
+def draw() -> Figure:
     """The whole figure, on a white ground so that it reads on dark pages too."""
     figure, axes = plt.subplots(figsize=(10, 6.1), facecolor="white")
     axes.set(xlim=(-0.35, 10.35), ylim=(-0.8, 5.75))
