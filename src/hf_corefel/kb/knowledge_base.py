@@ -27,7 +27,7 @@ from .storage import (
     write_json,
     write_tensors,
 )
-from .vector_table import NamedVectors, VectorFormat, VectorTable, named_vectors
+from .vector_table import NamedVectors, VectorFormat, VectorTable, draw_vector, named_vectors
 
 __all__ = ["DEFAULT_URL_TEMPLATE", "FORMAT_VERSION", "KnowledgeBase"]
 
@@ -295,6 +295,13 @@ class KnowledgeBase:
         """
         checked = self._check_ids(ids)
         return self._vectors.take(checked.ravel(), self.entity_name).reshape(*checked.shape, self.vector_size)
+
+    def vector_for(self, name: str) -> np.ndarray:
+        """The vector float32 [D] of an entity by name, also of one that is unknown here: its fixed draw."""
+        entity_id = self.entity_id(name)
+        if entity_id is None:
+            return draw_vector(name, self._vectors.mean, self._vectors.std)
+        return np.asarray(self.vectors([entity_id])[0])
 
     def has_vector(self, ids: np.ndarray | Sequence[int]) -> np.ndarray:
         """Whether entities were given vectors of their own: bool, the shape of `ids`; False for -1."""

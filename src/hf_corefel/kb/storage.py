@@ -18,8 +18,8 @@ from safetensors.numpy import save_file
 from .errors import KnowledgeBaseError
 
 __all__ = [
-    "SURFACE_TRIE_FILE",
     "ENTITY_TRIE_FILE",
+    "SURFACE_TRIE_FILE",
     "find_key",
     "map_tensors",
     "map_trie",
@@ -65,7 +65,11 @@ def write_file(path: Path, write: Callable[[str], object]) -> None:
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
+        # safetensors makes files that only their owner can read; keep the permissions of any new file.
+        temporary.touch()
+        mode = temporary.stat().st_mode
         write(str(temporary))
+        temporary.chmod(mode)
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
