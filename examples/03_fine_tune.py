@@ -1,0 +1,98 @@
+"""Fine-tune a coreference and entity-linking model on documents with gold clusters.
+
+From an encoder:
+
+    python examples/03_fine_tune.py --encoder path/or/hub-id --knowledge_base kb/ --data_dir dwie/ \
+        --output_dir runs/mine --num_train_epochs 5 --encoder_learning_rate 5e-5
+
+From a checkpoint: give ``--model`` instead of ``--encoder``. Every field of `CorefELTrainingArguments` is an option;
+``--config '{"head": "local"}'`` sets fields of `CorefELConfig`. Every tenth training article is the development set.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+
+import torch
+from transformers import AutoTokenizer, HfArgumentParser, set_seed
+from transformers.trainer_utils import get_last_checkpoint
+
+from hf_corefel import CorefELModel, CorefELProcessor, CorefELTrainer, CorefELTrainingArguments, Document, KnowledgeBase
+from hf_corefel.corpora import development_split, read_dwie
+
+
+@dataclass
+class ScriptArguments:
+    data_dir: str = field(metadata={"help": "Folder of DWIE articles in the official JSON, with content."})
+    encoder: str | None = field(default=None, metadata={"help": "AutoModel id or folder to start from."})
+    model: str | None = field(default=None, metadata={"help": "CorefELModel id or folder to start from."})
+    knowledge_base: str | None = field(default=None, metadata={"help": "Folder of a saved KnowledgeBase."})
+    config: str = field(default="{}", metadata={"help": "Fields of CorefELConfig, as JSON."})
+    train_on_all: bool = field(default=False, metadata={"help": "Train on the development articles too."})
+    limit: int | None = field(default=None, metadata={"help": "Use only that many training articles."})
+    half_precision: bool = field(default=False, metadata={"help": "Store the final weights as float16."})
+
+
+def load(arguments: ScriptArguments) -> tuple[CorefELModel, CorefELProcessor]:
+    """The model to start from and its processor."""
+    fields = json.loads(arguments.config)
+    if arguments.model is not None:
+        kb = KnowledgeBase.from_pretrained(arguments.knowledge_base) if arguments.knowledge_base else None
+        processor = CorefELProcessor.from_pretrained(arguments.model, knowledge_base=kb)
+        return CorefELModel.from_pretrained(arguments.model, **fields), processor
+    if arguments.encoder is None or arguments.knowledge_base is None:
+        raise SystemExit("give --model, or --encoder and --knowledge_base")
+    kb = KnowledgeBase.from_pretrained(arguments.knowledge_base)
+    model = CorefELModel.from_encoder(arguments.encoder, entity_vector_size=kb.vector_size, **fields)
+    return model, CorefELProcessor(AutoTokenizer.from_pretrained(arguments.encoder), kb, model.config)
+
+
+def split(arguments: ScriptArguments) -> tuple[list[Document], list[Document]]:
+    """Training and development documents."""
+    documents = list(read_dwie(arguments.data_dir, "train", strict=False))[: arguments.limit]
+    train, development = development_split(documents)
+    return (documents if arguments.train_on_all else train), development
+
+
+def record(
+    arguments: ScriptArguments, training: CorefELTrainingArguments, train: Sequence[Document], scores: dict[str, float]
+) -> dict[str, object]:
+    """What a reader needs to know where a checkpoint comes from."""
+    git = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
+    return {
+        "command": ["python", *sys.argv],
+        "commit": git.stdout.strip() or None,
+        "seed": training.seed,
+        "train_ids": sorted(document.id or "" for document in train),
+        "development_scores": scores,
+        "trained_on_development": arguments.train_on_all,
+        "versions": {name: version(name) for name in ("torch", "transformers", "hf-corefel")},
+    }
+
+
+def main() -> None:
+    arguments, training = HfArgumentParser((ScriptArguments, CorefELTrainingArguments)).parse_args_into_dataclasses()
+    set_seed(training.seed)
+    model, processor = load(arguments)
+    train, development = split(arguments)
+    trainer = CorefELTrainer(model, training, processor, train_dataset=train, eval_dataset=development)
+    print("gold within reach:", json.dumps(trainer.report_alignment(trainer.train_dataset).to_dict()))
+    output = Path(training.output_dir)
+    trainer.train(resume_from_checkpoint=get_last_checkpoint(str(output)) if output.is_dir() else None)
+    scores = trainer.evaluate()
+    final = output / "final"
+    (model.to(torch.float16) if arguments.half_precision else model).save_pretrained(final)
+    processor.save_pretrained(final)
+    content = record(arguments, training, train, scores)
+    (final / "training_record.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    print(json.dumps({name: round(value, 4) for name, value in scores.items()}, indent=1))
+
+
+if __name__ == "__main__":
+    main()

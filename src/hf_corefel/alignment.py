@@ -1,0 +1,93 @@
+"""Gold clusters laid over candidate spans, counting what no prediction could reach."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from .documents import Cluster
+
+__all__ = ["Alignment", "AlignmentReport", "align_clusters"]
+
+
+@dataclass
+class AlignmentReport:
+    """What gold holds, and what of it is out of reach. Reports add up.
+
+    Attributes:
+        documents: Documents counted.
+        mentions: Gold mentions.
+        mentions_not_enumerated: Gold mentions that are no candidate span: too long, or not whole words.
+        linked_mentions: Gold mentions whose cluster has an entity.
+        linked_mentions_without_candidate: Those where the mention's own candidates lack the entity.
+        linked_clusters: Gold clusters with an entity.
+        linked_clusters_unreachable: Those where no enumerated mention has the entity; trained as NIL.
+    """
+
+    documents: int = 0
+    mentions: int = 0
+    mentions_not_enumerated: int = 0
+    linked_mentions: int = 0
+    linked_mentions_without_candidate: int = 0
+    linked_clusters: int = 0
+    linked_clusters_unreachable: int = 0
+
+    def __add__(self, other: AlignmentReport) -> AlignmentReport:
+        return AlignmentReport(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+
+    def to_dict(self) -> dict[str, int]:
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """Gold of one document over its S candidate spans.
+
+    Attributes:
+        clusters: ``[S]`` gold cluster of each span, -1 where it is no gold mention.
+        entities: ``[S]`` the document's entity row of that cluster's entity, -1 for NIL or out of reach.
+        report: What could not be reached.
+    """
+
+    clusters: np.ndarray
+    entities: np.ndarray
+    report: AlignmentReport
+
+
+def align_clusters(
+    clusters: Sequence[Cluster], offsets: np.ndarray, candidates: np.ndarray, entities: Sequence[str]
+) -> Alignment:
+    """Finds each gold mention among the spans and each gold entity among the candidates.
+
+    Args:
+        clusters: Gold clusters.
+        offsets: ``[S, 2]`` code points of the spans.
+        candidates: ``[S, K]`` rows of `entities`, -1 on padding.
+        entities: Names of the document's entities.
+    """
+    span_of = {(int(begin), int(end)): s for s, (begin, end) in enumerate(offsets)}
+    row_of = {name: row for row, name in enumerate(entities)}
+    cluster_ids = np.full(len(offsets), -1, dtype=np.int64)
+    entity_ids = np.full(len(offsets), -1, dtype=np.int64)
+    cluster_of_row: dict[int, int] = {}
+    report = AlignmentReport(documents=1)
+    for c, cluster in enumerate(clusters):
+        spans = [span_of[m.offsets] for m in cluster.mentions if m.offsets in span_of]
+        report.mentions += len(cluster.mentions)
+        report.mentions_not_enumerated += len(cluster.mentions) - len(spans)
+        cluster_ids[spans] = c
+        if cluster.entity is None:
+            continue
+        row = row_of.get(cluster.entity, -1)
+        having = int((candidates[spans] == row).any(axis=1).sum()) if row >= 0 and spans else 0
+        report.linked_clusters += 1
+        report.linked_mentions += len(cluster.mentions)
+        report.linked_mentions_without_candidate += len(cluster.mentions) - having
+        report.linked_clusters_unreachable += having == 0
+        if having:
+            entity_ids[spans] = row
+            # Two gold clusters of one entity are one cluster to every head: spans that share their entity corefer.
+            cluster_ids[spans] = cluster_of_row.setdefault(row, c)
+    return Alignment(cluster_ids, entity_ids, report)

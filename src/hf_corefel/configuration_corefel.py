@@ -1,0 +1,168 @@
+"""Configuration of the joint coreference and entity-linking model."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from transformers import AutoConfig, PretrainedConfig
+
+__all__ = ["HEADS", "CorefELConfig"]
+
+HEADS = ("standalone_coref", "standalone_linking", "local", "global")
+_CHOICES = {
+    "head": HEADS,
+    "root_score": ("paper", "original"),
+    "edge_activation": ("none", "arsinh"),
+}
+_POSITIVE = (
+    "max_span_words",
+    "max_span_pieces",
+    "max_kept_spans",
+    "width_embedding_size",
+    "distance_embedding_size",
+    "mention_ffnn_size",
+    "pair_ffnn_size",
+    "entity_ffnn_size",
+    "entity_vector_size",
+    "max_candidates",
+    "window_size",
+)
+_NOT_NEGATIVE = ("case_embedding_size", "pair_product_dim", "ffnn_depth", "window_overlap")
+
+
+class CorefELConfig(PretrainedConfig):
+    """Everything that shapes a `CorefELModel`. Sizes default to the paper's (Zaporojets et al., 2022).
+
+    Args:
+        encoder_config: Configuration of the text encoder (any `AutoModel` kind), as an object or a dict.
+        head: Which structure is predicted: ``standalone_coref``, ``standalone_linking``, ``local``
+            (softmax over antecedents and candidates) or ``global`` (spanning trees, matrix-tree theorem).
+        root_score: Score of root → span in the global head: ``paper`` is eq. (3) with a learned root vector
+            and Φp(root) = 0; ``original`` is the research code's linker score of a root vector, without Φp.
+        edge_activation: ``none`` weighs an edge exp(score) as in the paper, ``arsinh`` exp(asinh(score)) as in
+            the research code. Global head only.
+        max_span_words: Longest span in words.
+        max_span_pieces: Longest span in word pieces.
+        span_keep_ratio: The pruner keeps ⌊ratio · words⌋ + 1 spans a document.
+        max_kept_spans: Upper bound on that number, whatever the length.
+        width_embedding_size: Size of the span-width embedding φ in g.
+        distance_embedding_size: Size of the pair's span-order distance embedding.
+        case_embedding_size: Size of the letter-case embeddings of a span's first and last word, for uncased
+            encoders; 0 leaves them out.
+        use_width_prior: Adds a learned score of the span's width to Φp, as the research code does.
+        mention_ffnn_size: Hidden size of FFNN_P.
+        pair_ffnn_size: Hidden size of FFNN_C.
+        entity_ffnn_size: Hidden size of FFNN_L.
+        ffnn_depth: Hidden layers of each of them.
+        pair_product_dim: Width of the low-rank product g_i ⊙ g_j of the pair scorer; 0 takes the full product.
+        entity_vector_size: Width D of the knowledge base's entity vectors.
+        max_candidates: Candidates looked up for a span (K), best priors first.
+        use_candidate_prior: Feeds the candidate's log prior to FFNN_L (not in the paper).
+        dropout: Dropout of span representations and FFNNs.
+        mention_loss_weight: Weight of the pruner's loss beside the head's.
+        window_size: Pieces a window, special tokens included.
+        window_overlap: Pieces that neighbouring windows share; 0 as in the paper.
+        head_modules: Parameter groups that the model carries beyond the active head's own; kept up to date by
+            `CorefELModel.set_head` so that switching heads loses nothing on saving.
+
+    Raises:
+        ValueError: When a value is out of range; the message names the field and what it may be.
+    """
+
+    model_type = "corefel"
+    sub_configs = {"encoder_config": AutoConfig}
+
+    def __init__(
+        self,
+        encoder_config: PretrainedConfig | dict[str, Any] | None = None,
+        head: str = "global",
+        root_score: str = "paper",
+        edge_activation: str = "none",
+        max_span_words: int = 5,
+        max_span_pieces: int = 15,
+        span_keep_ratio: float = 0.2,
+        max_kept_spans: int = 1000,
+        width_embedding_size: int = 20,
+        distance_embedding_size: int = 20,
+        case_embedding_size: int = 0,
+        use_width_prior: bool = False,
+        mention_ffnn_size: int = 300,
+        pair_ffnn_size: int = 300,
+        entity_ffnn_size: int = 300,
+        ffnn_depth: int = 2,
+        pair_product_dim: int = 0,
+        entity_vector_size: int = 200,
+        max_candidates: int = 16,
+        use_candidate_prior: bool = False,
+        dropout: float = 0.3,
+        mention_loss_weight: float = 1.0,
+        window_size: int = 384,
+        window_overlap: int = 0,
+        head_modules: list[str] | None = None,
+        initializer_range: float = 0.02,
+        **kwargs: Any,
+    ) -> None:
+        if encoder_config is None:
+            encoder_config = AutoConfig.for_model("bert")
+        elif isinstance(encoder_config, dict):
+            encoder_config = dict(encoder_config)
+            encoder_config = AutoConfig.for_model(encoder_config.pop("model_type", "bert"), **encoder_config)
+        else:
+            # Never shared: transformers writes attention settings into sub-configs.
+            encoder_config = copy.deepcopy(encoder_config)
+        self.encoder_config = encoder_config
+        self.head = head
+        self.root_score = root_score
+        self.edge_activation = edge_activation
+        self.max_span_words = max_span_words
+        self.max_span_pieces = max_span_pieces
+        self.span_keep_ratio = span_keep_ratio
+        self.max_kept_spans = max_kept_spans
+        self.width_embedding_size = width_embedding_size
+        self.distance_embedding_size = distance_embedding_size
+        self.case_embedding_size = case_embedding_size
+        self.use_width_prior = use_width_prior
+        self.mention_ffnn_size = mention_ffnn_size
+        self.pair_ffnn_size = pair_ffnn_size
+        self.entity_ffnn_size = entity_ffnn_size
+        self.ffnn_depth = ffnn_depth
+        self.pair_product_dim = pair_product_dim
+        self.entity_vector_size = entity_vector_size
+        self.max_candidates = max_candidates
+        self.use_candidate_prior = use_candidate_prior
+        self.dropout = dropout
+        self.mention_loss_weight = mention_loss_weight
+        self.window_size = window_size
+        self.window_overlap = window_overlap
+        self.head_modules = list(head_modules or [])
+        self.initializer_range = initializer_range
+        super().__init__(**kwargs)
+        self.check_values()
+
+    def check_values(self) -> None:
+        """Raises `ValueError` naming the first field with a bad value.
+
+        Called here and again by the model, because ``from_pretrained(folder, head=...)`` sets fields afterwards.
+        """
+        for name, choices in _CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise ValueError(f"CorefELConfig.{name} must be one of {', '.join(choices)}; got {getattr(self, name)!r}")
+        for name in (*_POSITIVE, *_NOT_NEGATIVE):
+            value, least = getattr(self, name), 1 if name in _POSITIVE else 0
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise ValueError(f"CorefELConfig.{name} must be an integer of at least {least}; got {value!r}")
+        if not 0.0 < self.span_keep_ratio <= 5.0:
+            raise ValueError(f"CorefELConfig.span_keep_ratio must lie in (0, 5]; got {self.span_keep_ratio!r}")
+        if not 0.0 <= self.dropout < 1.0:
+            raise ValueError(f"CorefELConfig.dropout must lie in [0, 1); got {self.dropout!r}")
+        if not self.mention_loss_weight >= 0.0:
+            raise ValueError(f"CorefELConfig.mention_loss_weight must not be negative; got {self.mention_loss_weight!r}")
+        if self.window_overlap >= self.window_size - 2:
+            raise ValueError(
+                f"CorefELConfig.window_overlap ({self.window_overlap}) must leave room in window_size ({self.window_size})"
+            )
+
+    def get_text_config(self, *args: Any, **kwargs: Any) -> PretrainedConfig:
+        """The encoder's configuration, so that `resize_token_embeddings` updates the right vocabulary size."""
+        return self.encoder_config

@@ -1,0 +1,120 @@
+"""DWIE (Zaporojets et al., 2021) in its official JSON, one article a file.
+
+The split is in an article's `tags`, the clusters in `concepts` (with `link` = Wikipedia title or missing for NIL),
+the mentions in `mentions` with offsets into `content`, which the official download script fills in.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..documents import Candidate, Cluster, Document, DocumentError, Mention
+
+__all__ = ["CorpusError", "development_split", "read_dwie", "read_dwie_article"]
+
+SPLITS = ("train", "test", "all")
+
+
+class CorpusError(ValueError):
+    """A corpus file is not what its format says; the message names the file and the place."""
+
+
+def read_dwie(
+    folder: str | Path, split: str = "all", *, candidates: bool = False, strict: bool = True
+) -> Iterator[Document]:
+    """Reads the articles of a split in the order of their ids.
+
+    Args:
+        folder: The folder with the article files (``DW_….json``), or one above ``annos_with_content``.
+        split: ``train``, ``test`` or ``all``.
+        candidates: Keeps the corpus' own candidate lists in ``Document.candidates``. They exist for gold
+            mentions only, so a model that is given them is told where mentions are.
+        strict: Raises on a malformed article; otherwise warns and leaves it, or the mention, out.
+
+    Raises:
+        CorpusError: When the folder holds no article, an article is malformed, or it has no text.
+    """
+    if split not in SPLITS:
+        raise ValueError(f"split must be one of {', '.join(SPLITS)}; got {split!r}")
+    folder = Path(folder)
+    if (folder / "annos_with_content").is_dir():
+        folder = folder / "annos_with_content"
+    paths = sorted(folder.glob("DW_*.json"), key=lambda path: path.stem)
+    if not paths:
+        raise CorpusError(f"{folder}: no DWIE articles (DW_*.json) here; run the official download first")
+    for path in paths:
+        try:
+            article = _load(path)
+            if split in article.get("tags", ()) or split == "all":
+                yield read_dwie_article(article, str(path), candidates=candidates, strict=strict)
+        except CorpusError as error:
+            if strict:
+                raise
+            warnings.warn(f"skipped: {error}", stacklevel=2)
+
+
+def _load(path: Path) -> dict[str, Any]:
+    try:
+        article = json.loads(path.read_text(encoding="utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise CorpusError(f"{path}: no valid JSON: {error}") from error
+    if not isinstance(article, dict):
+        raise CorpusError(f"{path}: expected one article object, got {type(article).__name__}")
+    return article
+
+
+def read_dwie_article(
+    article: dict[str, Any], where: str = "article", *, candidates: bool = False, strict: bool = True
+) -> Document:
+    """One article in DWIE's form as a `Document` with gold clusters; concepts without mentions are left out.
+
+    Args:
+        article: The parsed JSON.
+        where: How messages call it.
+        candidates: See `read_dwie`.
+        strict: Raises when a mention's text differs from the content; otherwise warns and drops that mention.
+    """
+    for name in ("id", "content", "mentions", "concepts"):
+        if not article.get(name) and article.get(name) != []:
+            hint = "; the annotation without text needs the official download" if name == "content" else ""
+            raise CorpusError(f"{where}: field {name!r} is missing or empty{hint}")
+    text = article["content"]
+    links = {concept["concept"]: concept.get("link") or None for concept in article["concepts"]}
+    members: dict[int, list[Mention]] = {}
+    given: dict[tuple[int, int], list[Candidate]] = {}
+    for i, item in enumerate(article["mentions"]):
+        here = f"{where}: mentions[{i}]"
+        try:
+            begin, end, surface, concept = (item[key] for key in ("begin", "end", "text", "concept"))
+        except (KeyError, TypeError) as error:
+            raise CorpusError(f"{here}: missing field {error}") from error
+        if concept not in links:
+            raise CorpusError(f"{here}: concept {concept!r} is not among the concepts")
+        if text[begin:end] != surface:
+            message = f"{here}: text {surface!r} differs from the content {text[begin:end]!r} at {begin}..{end}"
+            if strict:
+                raise CorpusError(message)
+            warnings.warn(f"dropped: {message}", stacklevel=3)
+            continue
+        members.setdefault(concept, []).append(Mention(begin, end, surface))
+        if candidates:
+            listed = zip(item.get("candidates") or (), item.get("scores") or (), strict=True)
+            given[begin, end] = [Candidate(entity, float(score)) for entity, score in listed]
+    clusters = [
+        Cluster(tuple(sorted(mentions, key=lambda m: m.offsets)), links[concept])
+        for concept, mentions in sorted(members.items(), key=lambda pair: pair[1][0].offsets)
+    ]
+    try:
+        return Document(text, id=str(article["id"]), clusters=clusters, candidates=given)
+    except DocumentError as error:
+        raise CorpusError(f"{where}: {error}") from error
+
+
+def development_split(train: Sequence[Document]) -> tuple[list[Document], list[Document]]:
+    """The training articles without, and those with, every tenth one: positions 0, 10, 20, … of the sorted ids."""
+    ordered = sorted(train, key=lambda document: document.id or "")
+    return [d for i, d in enumerate(ordered) if i % 10], ordered[::10]

@@ -1,0 +1,46 @@
+"""Encoding a document through windows, and laying its pieces out in one row."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+__all__ = ["WindowEncoder"]
+
+
+class WindowEncoder(nn.Module):
+    """Runs an encoder over windows and gathers one vector a piece.
+
+    Args:
+        encoder: Any module with `input_ids` and `attention_mask` that returns `last_hidden_state`.
+    """
+
+    def __init__(self, encoder: nn.Module) -> None:
+        super().__init__()
+        self.model = encoder
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor, piece_positions: Tensor) -> Tensor:
+        """Encodes every window that holds something.
+
+        Args:
+            input_ids: ``[B, W, L]`` piece ids, special tokens included.
+            attention_mask: ``[B, W, L]``, 0 on padding.
+            piece_positions: ``[B, T]`` where each piece of the document stands in the flattened ``W · L``;
+                -1 on padding. Special tokens stand nowhere in it; a piece of two overlapping windows stands
+                where it has more context.
+
+        Returns:
+            ``[B, T, H]``, zero on padding.
+        """
+        batch, windows, length = input_ids.shape
+        flat_mask = attention_mask.reshape(batch * windows, length)
+        used = flat_mask.any(dim=1)
+        encoded = self.model(
+            input_ids=input_ids.reshape(batch * windows, length)[used], attention_mask=flat_mask[used]
+        ).last_hidden_state
+        hidden = encoded.new_zeros(batch * windows, length, encoded.shape[-1])
+        hidden[used] = encoded
+        hidden = hidden.reshape(batch, windows * length, -1)
+        index = piece_positions.clamp(min=0).unsqueeze(-1).expand(-1, -1, hidden.shape[-1])
+        pieces = hidden.gather(1, index)
+        return torch.where((piece_positions >= 0).unsqueeze(-1), pieces, pieces.new_zeros(()))

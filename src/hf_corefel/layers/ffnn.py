@@ -1,0 +1,38 @@
+"""The feed-forward scorer behind FFNN_P, FFNN_C and FFNN_L."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+__all__ = ["FeedForward"]
+
+
+class FeedForward(nn.Module):
+    """The layers after the first linear one: ReLU, dropout, ``depth - 1`` hidden layers, one score.
+
+    The first linear layer is left to the caller, because a sum of separate projections of the inputs equals
+    one projection of their concatenation and can be computed once a span instead of once a pair.
+
+    Args:
+        size: Hidden size.
+        depth: Hidden layers, the caller's first one included; 0 makes the caller's projection the score.
+        dropout: Dropout after each hidden layer.
+    """
+
+    def __init__(self, size: int, depth: int, dropout: float) -> None:
+        super().__init__()
+        layers: list[nn.Module] = []
+        for _ in range(depth - 1):
+            layers += [nn.ReLU(), nn.Dropout(dropout), nn.Linear(size, size)]
+        if depth > 0:
+            layers += [nn.ReLU(), nn.Dropout(dropout), nn.Linear(size, 1)]
+        self.layers = nn.Sequential(*layers)
+
+    @staticmethod
+    def first_size(size: int, depth: int) -> int:
+        """Width that the caller's first projection must have."""
+        return size if depth > 0 else 1
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        """Projected inputs ``[..., size]`` to scores ``[...]``."""
+        return self.layers(hidden).squeeze(-1)

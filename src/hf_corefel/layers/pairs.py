@@ -1,0 +1,108 @@
+"""The pair score Φc (paper, eq. span_cl2), computed once an unordered pair wherever it is symmetric."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from .ffnn import FeedForward
+
+__all__ = ["NUM_DISTANCES", "PairScorer", "distance_bucket"]
+
+# Span-order distances 0, 1, 2, 3, 4, 5-7, 8-15, 16-31, 32-63, 64+. No two spans are 0 apart: that one is the root's.
+_BUCKET_STARTS = (1, 2, 3, 4, 5, 8, 16, 32, 64)
+NUM_DISTANCES = len(_BUCKET_STARTS) + 1
+# Pairs scored at once when no gradient is needed: bounds the memory of long documents.
+_CHUNK = 262_144
+
+
+def distance_bucket(distance: Tensor) -> Tensor:
+    """Bucket ``0..9`` of a span-order distance (same shape, integers)."""
+    return torch.bucketize(distance, distance.new_tensor(_BUCKET_STARTS), right=True)
+
+
+class PairScorer(nn.Module):
+    """Φc(i, j) = FFNN_C([g_i; g_j; g_i ⊙ g_j; φ_ij]), child first.
+
+    The first layer is a sum of projections of its four inputs. The product and the distance are symmetric, so
+    they are projected once for both directions of a pair.
+
+    Args:
+        span_size: Width G of span vectors.
+        ffnn_size: Hidden size.
+        depth: Hidden layers.
+        dropout: Dropout of the hidden layers.
+        distance_size: Size of the distance embedding.
+        product_dim: Width of the product: g is first projected to it; 0 takes the full product.
+        with_root: Adds the learned root vector of the global head.
+    """
+
+    def __init__(
+        self,
+        span_size: int,
+        ffnn_size: int,
+        depth: int,
+        dropout: float,
+        distance_size: int,
+        product_dim: int,
+        with_root: bool,
+    ) -> None:
+        super().__init__()
+        first = FeedForward.first_size(ffnn_size, depth)
+        self.child = nn.Linear(span_size, first)
+        self.parent = nn.Linear(span_size, first, bias=False)
+        self.factor = nn.Linear(span_size, product_dim, bias=False) if product_dim else None
+        self.product = nn.Linear(product_dim or span_size, first, bias=False)
+        self.distance = nn.Embedding(NUM_DISTANCES, distance_size)
+        self.distance_project = nn.Linear(distance_size, first, bias=False)
+        self.ffnn = FeedForward(ffnn_size, depth, dropout)
+        self.span_size = span_size
+        if with_root:
+            self.add_root()
+
+    def add_root(self) -> None:
+        """Gives the scorer a root vector (uninitialised: the model's weight initialisation fills it)."""
+        self.root = nn.Parameter(torch.empty(self.span_size))
+
+    def forward(self, spans: Tensor, antecedents_only: bool = False) -> Tensor:
+        """Scores of ordered pairs.
+
+        Args:
+            spans: ``[B, N, G]`` kept spans in reading order.
+            antecedents_only: Scores only parents before their child, half of the work (local heads).
+
+        Returns:
+            ``[B, N, N]``: entry ``[b, i, j]`` is Φc of parent i and child j. The diagonal, and with
+            `antecedents_only` the lower triangle, is 0 and means nothing.
+        """
+        batch, count, _ = spans.shape
+        scores = spans.new_zeros(batch, count, count)
+        if count < 2:
+            return scores
+        child, parent, factor = self.child(spans), self.parent(spans), self._factor(spans)
+        distance = self.distance_project(self.distance.weight)
+        early, late = torch.triu_indices(count, count, offset=1, device=spans.device)
+        step = len(early) if torch.is_grad_enabled() else max(1, _CHUNK // batch)
+        for start in range(0, len(early), step):
+            i, j = early[start : start + step], late[start : start + step]
+            shared = self.product(factor[:, i] * factor[:, j]) + distance[distance_bucket(j - i)]
+            scores = scores.index_put((_all(batch, i), i, j), self._score(shared, child[:, j], parent[:, i]))
+            if not antecedents_only:
+                scores = scores.index_put((_all(batch, i), j, i), self._score(shared, child[:, i], parent[:, j]))
+        return scores
+
+    def score_root(self, spans: Tensor) -> Tensor:
+        """Φc(root, s) ``[B, N]`` of kept spans ``[B, N, G]``, the root as parent at distance 0."""
+        shared = self.product(self._factor(spans) * self._factor(self.root))
+        shared = shared + self.distance_project(self.distance.weight[0])
+        return self._score(shared, self.child(spans), self.parent(self.root))
+
+    def _factor(self, spans: Tensor) -> Tensor:
+        return spans if self.factor is None else self.factor(spans)
+
+    def _score(self, shared: Tensor, child: Tensor, parent: Tensor) -> Tensor:
+        return self.ffnn(shared + child + parent)
+
+
+def _all(batch: int, like: Tensor) -> Tensor:
+    return torch.arange(batch, device=like.device).unsqueeze(1)

@@ -1,0 +1,101 @@
+"""The mention score Φp and the choice of the spans that are worth scoring in pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from .ffnn import FeedForward
+
+__all__ = ["MentionPruner", "prune_spans"]
+
+
+class MentionPruner(nn.Module):
+    """Φp(s) = FFNN_P(g) (paper, section 3) and greedy pruning by it.
+
+    Args:
+        span_size: Width G of span vectors.
+        ffnn_size: Hidden size.
+        depth: Hidden layers.
+        dropout: Dropout of the hidden layers.
+        max_words: Longest span, for the width prior.
+        width_size: Size of the width prior's embedding; 0 for no width prior.
+    """
+
+    def __init__(
+        self, span_size: int, ffnn_size: int, depth: int, dropout: float, max_words: int, width_size: int
+    ) -> None:
+        super().__init__()
+        first = FeedForward.first_size(ffnn_size, depth)
+        self.project = nn.Linear(span_size, first)
+        self.ffnn = FeedForward(ffnn_size, depth, dropout)
+        self.width = nn.Embedding(max_words + 1, width_size) if width_size else None
+        if width_size:
+            self.width_project = nn.Linear(width_size, first)
+            self.width_ffnn = FeedForward(ffnn_size, depth, dropout)
+
+    def forward(self, spans: Tensor, width: Tensor) -> Tensor:
+        """Scores ``[B, S]`` of span vectors ``[B, S, G]`` with widths ``[B, S]`` in words."""
+        scores = self.ffnn(self.project(spans))
+        if self.width is not None:
+            width = width.clamp(min=0, max=self.width.num_embeddings - 1)
+            scores = scores + self.width_ffnn(self.width_project(self.width(width)))
+        return scores
+
+    @staticmethod
+    def select(scores: Tensor, begin: Tensor, end: Tensor, mask: Tensor, limits: Tensor, keep_all: Tensor) -> Tensor:
+        """Indices of kept spans ``[B, N]``, in reading order, -1 on padding.
+
+        Args:
+            scores: ``[B, S]`` mention scores.
+            begin: ``[B, S]`` first pieces.
+            end: ``[B, S]`` ends, exclusive.
+            mask: ``[B, S]``, False on padding.
+            limits: ``[B]`` most spans to keep.
+            keep_all: ``[B]``, True where the spans are given mentions and none is dropped.
+        """
+        score, first, last = scores.detach().float().cpu().numpy(), begin.cpu().numpy(), end.cpu().numpy()
+        valid = mask.cpu().numpy()
+        kept = []
+        for b in range(len(score)):
+            spans = np.flatnonzero(valid[b])
+            if not bool(keep_all[b]):
+                spans = spans[prune_spans(score[b, spans], first[b, spans], last[b, spans], int(limits[b]))]
+            kept.append(spans[np.lexsort((last[b, spans], first[b, spans]))])
+        size = max((len(spans) for spans in kept), default=0)
+        index = np.full((len(kept), size), -1, dtype=np.int64)
+        for b, spans in enumerate(kept):
+            index[b, : len(spans)] = spans
+        return torch.from_numpy(index).to(scores.device)
+
+
+def prune_spans(scores: np.ndarray, begin: np.ndarray, end: np.ndarray, limit: int) -> np.ndarray:
+    """Greedily keeps the best spans that do not cross a kept one (nested spans may stay).
+
+    Args:
+        scores: ``[S]``.
+        begin: ``[S]`` first positions.
+        end: ``[S]`` ends, exclusive.
+        limit: Most spans to keep.
+
+    Returns:
+        Indices of the kept spans, best first; equal scores go to the earlier, then the shorter span.
+    """
+    order = np.lexsort((end, begin, -scores))
+    size = int(end.max(initial=0)) + 1
+    # For a kept span [b, e): a new one crosses it if it begins inside and ends outside, or the other way round.
+    furthest_end = np.zeros(size, dtype=np.int64)  # by begin: the furthest end of a kept span that begins there
+    earliest_begin = np.full(size, size, dtype=np.int64)  # by end: the earliest begin of a kept span ending there
+    kept: list[int] = []
+    for i in order:
+        if len(kept) >= limit:
+            break
+        b, e = int(begin[i]), int(end[i])
+        inside = slice(b + 1, e)
+        crosses = e - b > 1 and (furthest_end[inside].max() > e or earliest_begin[inside].min() < b)
+        if not crosses:
+            kept.append(int(i))
+            furthest_end[b] = max(furthest_end[b], e)
+            earliest_begin[e] = min(earliest_begin[e], b)
+    return np.asarray(kept, dtype=np.int64)

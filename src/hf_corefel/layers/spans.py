@@ -1,0 +1,86 @@
+"""Span representations g = [start; end; width; attention] (model of Lee et al., 2017, as in the paper)."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+__all__ = ["NUM_CASES", "SpanRepresentation"]
+
+# Letter-case classes of a word: lower, Title, UPPER, one capital, mIxed, digits, other.
+NUM_CASES = 7
+
+
+class SpanRepresentation(nn.Module):
+    """Vectors of spans over the pieces of a document.
+
+    Args:
+        hidden_size: Width H of the piece vectors.
+        max_words: Longest span in words.
+        width_size: Size of the width embedding.
+        case_size: Size of the letter-case embedding of the first and of the last word; 0 for none.
+        dropout: Dropout of the result.
+    """
+
+    def __init__(self, hidden_size: int, max_words: int, width_size: int, case_size: int, dropout: float) -> None:
+        super().__init__()
+        self.width = nn.Embedding(max_words + 1, width_size)
+        self.attention = nn.Linear(hidden_size, 1)
+        self.case = nn.Embedding(NUM_CASES, case_size) if case_size else None
+        self.dropout = nn.Dropout(dropout)
+        self.size = 3 * hidden_size + width_size + 2 * case_size
+
+    def forward(
+        self, pieces: Tensor, begin: Tensor, end: Tensor, width: Tensor, case: Tensor | None, mask: Tensor
+    ) -> Tensor:
+        """Builds g.
+
+        Args:
+            pieces: ``[B, T, H]``.
+            begin: ``[B, S]`` first piece of each span.
+            end: ``[B, S]`` one past its last piece.
+            width: ``[B, S]`` words of each span; longer than `max_words` counts as that.
+            case: ``[B, S, 2]`` letter-case classes of the first and last word; unused without case embeddings.
+            mask: ``[B, S]``, False on padding.
+
+        Returns:
+            ``[B, S, G]`` with ``G = size``, zero on padding.
+        """
+        batch, spans = begin.shape
+        begin = begin.clamp(min=0, max=max(pieces.shape[1] - 1, 0))
+        last = (end - 1).clamp(min=0, max=max(pieces.shape[1] - 1, 0))
+        hidden = pieces.shape[-1]
+        first_vector = pieces.gather(1, begin.unsqueeze(-1).expand(-1, -1, hidden))
+        last_vector = pieces.gather(1, last.unsqueeze(-1).expand(-1, -1, hidden))
+        width = self.width(width.clamp(min=0, max=self.width.num_embeddings - 1))
+        parts = [first_vector, last_vector, width, self._attend(pieces, begin, last)]
+        if self.case is not None:
+            assert case is not None, "config.case_embedding_size > 0 needs span_cases"
+            parts.append(self.case(case).reshape(batch, spans, -1))
+        vectors = self.dropout(torch.cat(parts, dim=-1))
+        return torch.where(mask.unsqueeze(-1), vectors, vectors.new_zeros(()))
+
+    def _attend(self, pieces: Tensor, begin: Tensor, last: Tensor) -> Tensor:
+        """Softmax-weighted mean of each span's pieces ``[B, S, H]``.
+
+        Works on the ragged list of (span, piece) pairs: short spans are many and long ones few, so padding
+        every span to the longest would quadruple the memory traffic of the whole model.
+        """
+        batch, spans = begin.shape
+        length, hidden = pieces.shape[1:]
+        counts = (last - begin + 1).reshape(-1)
+        owner = torch.repeat_interleave(torch.arange(counts.numel(), device=counts.device), counts)
+        starts = counts.cumsum(0) - counts
+        within = torch.arange(owner.numel(), device=owner.device) - starts[owner]
+        offset = torch.arange(batch, device=begin.device).unsqueeze(1) * length
+        piece = (begin + offset).reshape(-1)[owner] + within
+        flat = pieces.reshape(batch * length, hidden)
+        logits = self.attention(flat).squeeze(-1).float()[piece]
+        # The maximum only guards exp() against overflow and carries no gradient.
+        top = torch.full_like(counts, -torch.inf, dtype=logits.dtype)
+        top = top.scatter_reduce(0, owner, logits.detach(), reduce="amax")
+        weight = torch.exp(logits - top[owner])
+        total = torch.zeros_like(top).index_add(0, owner, weight)
+        weight = (weight / total[owner]).to(flat.dtype)
+        mixed = nn.functional.embedding_bag(piece, flat, starts, mode="sum", per_sample_weights=weight)
+        return mixed.reshape(batch, spans, hidden)

@@ -1,0 +1,349 @@
+"""The model: encoder over windows, spans, pruner, scorers, and one of four heads. Wiring only."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import AutoModel, PreTrainedModel
+from transformers.utils import ModelOutput, logging
+
+from .configuration_corefel import CorefELConfig
+from .heads import EdgeScores, GoldClustering, Head, make_head
+from .layers import EntityScorer, MentionPruner, PairScorer, SpanRepresentation, WindowEncoder
+
+__all__ = ["CorefELModel", "CorefELOutput", "CorefELPreTrainedModel"]
+
+logger = logging.get_logger(__name__)
+
+# Parameters that a head needs beyond encoder, spans and pruner.
+_PAIRS, _ENTITIES, _PAIR_ROOT, _ENTITY_ROOT, _NIL = "pairs", "entities", "pair_root", "entity_root", "nil"
+
+
+def modules_of(head: str, root_score: str) -> set[str]:
+    """Names of the parameter groups that `head` scores with."""
+    if head == "standalone_coref":
+        return {_PAIRS}
+    if head == "standalone_linking":
+        return {_ENTITIES, _NIL}
+    if head == "local":
+        return {_PAIRS, _ENTITIES}
+    return {_PAIRS, _ENTITIES, _PAIR_ROOT if root_score == "paper" else _ENTITY_ROOT}
+
+
+@dataclass
+class CorefELOutput(ModelOutput):
+    """What `CorefELModel.forward` returns.
+
+    Attributes:
+        loss: Mean over documents of pruner loss times its weight plus head loss, when gold was given.
+        mention_loss: The pruner's part.
+        head_loss: The head's part.
+        span_scores: Φp of every enumerated span ``[B, S]``.
+        kept: Indices of the kept spans ``[B, N]`` in reading order, -1 on padding.
+        mention: Φp of the kept spans ``[B, N]``.
+        link: Φℓ of their candidates ``[B, N, K]``.
+        pair: Φc of parent i and child j ``[B, N, N]``.
+        root_pair: Score of root → span ``[B, N]`` (global head).
+        nil: Score of the explicit NIL candidate ``[B, N]`` (standalone linking).
+        candidates: Candidates of the kept spans ``[B, N, K]``, rows of the document's entity vectors, -1 on padding.
+    """
+
+    loss: Tensor | None = None
+    mention_loss: Tensor | None = None
+    head_loss: Tensor | None = None
+    span_scores: Tensor | None = None
+    kept: Tensor | None = None
+    mention: Tensor | None = None
+    link: Tensor | None = None
+    pair: Tensor | None = None
+    root_pair: Tensor | None = None
+    nil: Tensor | None = None
+    candidates: Tensor | None = None
+
+
+class CorefELPreTrainedModel(PreTrainedModel):
+    """Loading, saving and initialisation of weights."""
+
+    config_class = CorefELConfig
+    base_model_prefix = "corefel"
+    main_input_name = "input_ids"
+    supports_gradient_checkpointing = True
+    _supports_sdpa = True
+    # The loss is a mean over documents: Trainer must not divide it by the number of label tokens.
+    accepts_loss_kwargs = False
+
+    def _init_weights(self, module: nn.Module) -> None:
+        # Only modules of ours come here: the encoder is a PreTrainedModel and initialises itself.
+        # Written through torch.nn.init, because transformers 5 guards loaded weights there and nowhere else.
+        if isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+        elif isinstance(module, nn.Embedding):
+            nn.init.normal_(module.weight, std=0.1)
+        if isinstance(module, PairScorer | EntityScorer):
+            for name, parameter in module.named_parameters(recurse=False):
+                if name in ("root", "nil"):
+                    nn.init.normal_(parameter, std=0.1)
+
+
+class CorefELModel(CorefELPreTrainedModel):
+    """Coreference resolution and entity linking of whole documents as one structured prediction.
+
+    The head (`CorefELConfig.head`) decides which structure is scored, trained and decoded; heads share the
+    parameters they have in common. `set_head` switches a live model, ``from_pretrained(..., head=...)`` a saved one.
+
+    Args:
+        config: The model's configuration.
+
+    Raises:
+        ValueError: When the configuration has a bad value; the message names the field.
+    """
+
+    def __init__(self, config: CorefELConfig) -> None:
+        super().__init__(config)
+        config.check_values()
+        encoder = AutoModel.from_config(copy.deepcopy(config.encoder_config))
+        if getattr(encoder, "pooler", None) is not None:
+            # Never used, and a parameter without gradient stops distributed training.
+            encoder.pooler = None
+        self._no_split_modules = getattr(encoder, "_no_split_modules", None)
+        self.encoder = WindowEncoder(encoder)
+        self.spans = SpanRepresentation(
+            config.encoder_config.hidden_size,
+            config.max_span_words,
+            config.width_embedding_size,
+            config.case_embedding_size,
+            config.dropout,
+        )
+        self.pruner = MentionPruner(
+            self.spans.size,
+            config.mention_ffnn_size,
+            config.ffnn_depth,
+            config.dropout,
+            config.max_span_words,
+            config.width_embedding_size if config.use_width_prior else 0,
+        )
+        self._add_modules(set(config.head_modules) | modules_of(config.head, config.root_score))
+        self.post_init()
+
+    def _add_modules(self, names: set[str]) -> None:
+        """Creates the scorers and vectors of `names` that do not exist yet; their values are uninitialised."""
+        config, has = self.config, set(getattr(self, "_modules_of_heads", ()))
+        if names & {_PAIRS, _PAIR_ROOT} and _PAIRS not in has:
+            self.pairs = PairScorer(
+                self.spans.size,
+                config.pair_ffnn_size,
+                config.ffnn_depth,
+                config.dropout,
+                config.distance_embedding_size,
+                config.pair_product_dim,
+                with_root=_PAIR_ROOT in names,
+            )
+        elif _PAIR_ROOT in names - has:
+            self.pairs.add_root()
+        if names & {_ENTITIES, _NIL, _ENTITY_ROOT} and _ENTITIES not in has:
+            self.entities = EntityScorer(
+                self.spans.size,
+                config.entity_vector_size,
+                config.entity_ffnn_size,
+                config.ffnn_depth,
+                config.dropout,
+                config.use_candidate_prior,
+                with_nil=_NIL in names,
+                with_root=_ENTITY_ROOT in names,
+            )
+        else:
+            if _NIL in names - has:
+                self.entities.add_nil()
+            if _ENTITY_ROOT in names - has:
+                self.entities.add_root()
+        self._modules_of_heads = has | names
+        config.head_modules = sorted(self._modules_of_heads)
+
+    @property
+    def head(self) -> Head:
+        """The active head; it holds no parameters."""
+        return make_head(self.config)
+
+    def set_head(self, head: str) -> list[str]:
+        """Makes `head` the active one, keeping every parameter that exists.
+
+        Args:
+            head: One of `hf_corefel.configuration_corefel.HEADS`.
+
+        Returns:
+            Names of the parameters that were newly initialised, because no head before needed them: they
+            want training. They are also logged as a warning.
+
+        Raises:
+            ValueError: When there is no such head.
+        """
+        previous, self.config.head = self.config.head, head
+        try:
+            self.config.check_values()
+        except ValueError:
+            self.config.head = previous
+            raise
+        before = set(self.state_dict())
+        self._add_modules(modules_of(head, self.config.root_score))
+        missing = sorted(set(self.state_dict()) - before)
+        if missing:
+            self._initialize_missing(missing)
+            logger.warning("Head %r uses parameters that were never trained: %s", head, ", ".join(missing))
+        return missing
+
+    @torch.no_grad()
+    def _initialize_missing(self, names: list[str]) -> None:
+        kept = {name: value.clone() for name, value in self.state_dict().items() if name not in names}
+        for module in (getattr(self, "pairs", None), getattr(self, "entities", None)):
+            if module is not None:
+                module.apply(self._init_weights)
+        reference = self.pruner.project.weight
+        self.to(device=reference.device, dtype=reference.dtype)
+        self.load_state_dict(kept, strict=False)
+
+    @classmethod
+    def from_pretrained(cls, pretrained_model_name_or_path: Any, *args: Any, **kwargs: Any) -> CorefELModel:
+        """As `PreTrainedModel.from_pretrained`, in single precision unless ``dtype`` says otherwise.
+
+        Weights may be stored in half precision; what they are computed in should not depend on that, nor on the
+        release of transformers.
+        """
+        if "torch_dtype" not in kwargs:
+            kwargs.setdefault("dtype", torch.float32)
+        return super().from_pretrained(pretrained_model_name_or_path, *args, **kwargs)
+
+    @classmethod
+    def from_encoder(
+        cls, name_or_path: str, *, encoder_kwargs: dict[str, Any] | None = None, **config_kwargs: Any
+    ) -> CorefELModel:
+        """A fresh model on a pretrained encoder.
+
+        Args:
+            name_or_path: Any `AutoModel` id or folder.
+            encoder_kwargs: Passed to ``AutoModel.from_pretrained`` (``revision``, ``token``, ``dtype`` …).
+            **config_kwargs: Fields of `CorefELConfig`.
+        """
+        encoder = AutoModel.from_pretrained(name_or_path, **(encoder_kwargs or {}))
+        model = cls(CorefELConfig(encoder_config=encoder.config, **config_kwargs))
+        state = {key: value for key, value in encoder.state_dict().items() if not key.startswith("pooler.")}
+        model.encoder.model.load_state_dict(state)
+        return model
+
+    def get_input_embeddings(self) -> nn.Module:
+        return self.encoder.model.get_input_embeddings()
+
+    def set_input_embeddings(self, value: nn.Module) -> None:
+        self.encoder.model.set_input_embeddings(value)
+
+    def forward(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor,
+        piece_positions: Tensor,
+        span_begin: Tensor,
+        span_end: Tensor,
+        span_width: Tensor,
+        span_mask: Tensor,
+        span_limits: Tensor,
+        keep_all: Tensor,
+        candidates: Tensor,
+        log_priors: Tensor,
+        entity_vectors: Tensor,
+        span_cases: Tensor | None = None,
+        gold_clusters: Tensor | None = None,
+        gold_entities: Tensor | None = None,
+    ) -> CorefELOutput:
+        """Scores the edges of a batch of documents, and the loss when gold is given.
+
+        All arguments come from `CorefELProcessor`.
+
+        Args:
+            input_ids: ``[B, W, L]`` piece ids of the windows.
+            attention_mask: ``[B, W, L]``.
+            piece_positions: ``[B, T]`` place of each piece in the flattened windows, -1 on padding.
+            span_begin: ``[B, S]`` first piece of each enumerated span.
+            span_end: ``[B, S]`` one past its last piece.
+            span_width: ``[B, S]`` its words.
+            span_mask: ``[B, S]``, False on padding.
+            span_limits: ``[B]`` most spans to keep.
+            keep_all: ``[B]``, True where the spans are given mentions.
+            candidates: ``[B, S, K]`` rows of `entity_vectors`, -1 on padding.
+            log_priors: ``[B, S, K]``.
+            entity_vectors: ``[B, E, D]``.
+            span_cases: ``[B, S, 2]`` letter-case classes of the first and last word.
+            gold_clusters: ``[B, S]`` cluster of each span, -1 where it is no gold mention.
+            gold_entities: ``[B, S]`` entity row of its cluster, -1 for NIL.
+        """
+        config = self.config
+        pieces = self.encoder(input_ids, attention_mask, piece_positions)
+        vectors = self.spans(pieces, span_begin, span_end, span_width, span_cases, span_mask)
+        span_scores = self.pruner(vectors, span_width)
+        kept = self.pruner.select(span_scores, span_begin, span_end, span_mask, span_limits, keep_all)
+        mask, index = kept >= 0, kept.clamp(min=0)
+        spans = vectors.gather(1, index.unsqueeze(-1).expand(-1, -1, vectors.shape[-1]))
+        slots = index.unsqueeze(-1).expand(-1, -1, candidates.shape[-1])
+        kept_candidates = candidates.gather(1, slots).masked_fill(~mask.unsqueeze(-1), -1)
+        needs = modules_of(config.head, config.root_score)
+        link = vectors.new_zeros(kept_candidates.shape)
+        if _ENTITIES in needs:
+            link = self.entities(spans, kept_candidates, log_priors.gather(1, slots), entity_vectors)
+        if _PAIRS in needs:
+            pair = self.pairs(spans, antecedents_only=config.head != "global")
+        else:
+            pair = spans.new_zeros(*mask.shape, mask.shape[1])
+        root_pair = nil = None
+        if _PAIR_ROOT in needs:
+            root_pair = self.pairs.score_root(spans)
+        elif _ENTITY_ROOT in needs:
+            root_pair = self.entities.score_root(spans)
+        if _NIL in needs:
+            nil = self.entities.score_nil(spans)
+        output = CorefELOutput(
+            span_scores=span_scores,
+            kept=kept,
+            mention=span_scores.gather(1, index),
+            link=link,
+            pair=pair,
+            root_pair=root_pair,
+            nil=nil,
+            candidates=kept_candidates,
+        )
+        if gold_clusters is not None:
+            if gold_entities is None:
+                raise ValueError("gold_entities: needed beside gold_clusters")
+            self._add_loss(output, gold_clusters, gold_entities, span_mask, index)
+        return output
+
+    def edge_scores(self, output: CorefELOutput) -> EdgeScores:
+        """The output as the scores that heads take, in float32 at least."""
+        assert output.kept is not None and output.mention is not None
+        assert output.link is not None and output.pair is not None and output.candidates is not None
+        return EdgeScores(
+            mention=output.mention,
+            link=output.link,
+            entity_ids=output.candidates,
+            pair=output.pair,
+            mask=output.kept >= 0,
+            root_pair=output.root_pair,
+            nil=output.nil,
+            root_score=self.config.root_score,
+        ).at_least_float32()
+
+    def _add_loss(
+        self, output: CorefELOutput, clusters: Tensor, entities: Tensor, span_mask: Tensor, index: Tensor
+    ) -> None:
+        scores = self.edge_scores(output)
+        gold = GoldClustering(clusters.gather(1, index), entities.gather(1, index)).within(scores.mask)
+        gold, _ = gold.restrict_to_reachable(scores.entity_ids, scores.mask)
+        assert output.span_scores is not None
+        target = (clusters >= 0).float()
+        losses = nn.functional.binary_cross_entropy_with_logits(output.span_scores.float(), target, reduction="none")
+        output.mention_loss = (losses * span_mask).sum() / len(losses)
+        output.head_loss = self.head.loss(scores, gold).float()
+        output.loss = self.config.mention_loss_weight * output.mention_loss + output.head_loss

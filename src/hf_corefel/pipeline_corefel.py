@@ -1,0 +1,163 @@
+"""``pipeline("coref-el")``: texts in, linked clusters out, as plain Python types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from transformers import AutoModel, Pipeline
+from transformers.pipelines import PIPELINE_REGISTRY
+
+from .annotating import annotate_batch
+from .documents import AnnotatedDocument, Document
+from .kb import KnowledgeBase
+from .modeling_corefel import CorefELModel, CorefELOutput
+from .processing_corefel import CorefELProcessor
+
+__all__ = ["CorefELPipeline", "bundled_checkpoint", "load_pipeline", "register_pipeline"]
+
+TASK = "coref-el"
+
+_Input = str | Document | Mapping[str, Any]
+
+
+def bundled_checkpoint() -> str:
+    """Folder of the checkpoint that comes with the package, for ``from_pretrained``."""
+    return str(Path(__file__).parent / "checkpoints" / "minilm-dwie")
+
+
+class CorefELPipeline(Pipeline):
+    """Finds the mentions of a text, clusters them, and links every cluster to an entity or NIL.
+
+    Args:
+        model: A `CorefELModel`.
+        processor: Its processor; loaded from where the model came from when None.
+        knowledge_base: Takes the place of the processor's own.
+        **kwargs: Passed to `Pipeline` (``device``, ``batch_size`` …).
+
+    Raises:
+        ValueError: When there is no processor and the model does not say where it came from.
+    """
+
+    # The processor holds the tokenizer.
+    _load_tokenizer = False
+    _load_processor = False
+    _load_image_processor = False
+    _load_feature_extractor = False
+
+    def __init__(
+        self,
+        model: CorefELModel,
+        processor: CorefELProcessor | None = None,
+        knowledge_base: KnowledgeBase | None = None,
+        **kwargs: Any,
+    ) -> None:
+        if processor is None:
+            if not model.name_or_path:
+                raise ValueError("processor: give the model's CorefELProcessor, since the model was not loaded from a folder")
+            processor = CorefELProcessor.from_pretrained(model.name_or_path, knowledge_base=knowledge_base)
+        elif knowledge_base is not None:
+            processor = processor.with_knowledge_base(knowledge_base)
+        kwargs.pop("tokenizer", None)
+        super().__init__(model=model, **kwargs)
+        if self.model.dtype == torch.float16 and self.device.type == "cpu":
+            # Weights are stored in half precision and computed in single precision where half is slow and coarse.
+            self.model.float()
+        self.processor = processor
+
+    def _sanitize_parameters(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+        if kwargs:
+            raise TypeError(f"pipeline({TASK!r}) takes no parameter {sorted(kwargs)[0]!r}; it takes batch_size")
+        return {}, {}, {}
+
+    def __call__(
+        self, inputs: _Input | Iterable[_Input], *, batch_size: int | None = None, **kwargs: Any
+    ) -> dict[str, Any] | list[dict[str, Any]]:
+        """Annotates texts.
+
+        Args:
+            inputs: A text, a `Document` or its dict, or many of these.
+            batch_size: Documents that the model reads at once; the results do not depend on it.
+
+        Returns:
+            ``AnnotatedDocument.to_dict()`` of the document, or a list of these in the order of the inputs.
+
+        Raises:
+            DocumentError: When a document is invalid; the message says what and where.
+        """
+        self._sanitize_parameters(**kwargs)
+        if isinstance(inputs, str | Document | Mapping):
+            return self.annotate([inputs], batch_size=1)[0].to_dict()
+        return [document.to_dict() for document in self.annotate(inputs, batch_size=batch_size)]
+
+    def annotate(self, inputs: Iterable[_Input], *, batch_size: int | None = None) -> list[AnnotatedDocument]:
+        """As calling the pipeline on many documents, with `AnnotatedDocument`s as results."""
+        documents = [_as_document(item) for item in inputs]
+        size = max(1, batch_size or self._batch_size or 1)
+        results: list[AnnotatedDocument] = []
+        for start in range(0, len(documents), size):
+            results += self.postprocess(self.forward(self.preprocess(documents[start : start + size])))
+        return results
+
+    def preprocess(self, input_: list[Document], **unused: Any) -> dict[str, Any]:
+        encoded = [self.processor.encode(document) for document in input_]
+        readable = [document for document in encoded if len(document.spans)]
+        return {"tensors": self.processor.collate(readable) if readable else None, "encoded": encoded}
+
+    def _forward(self, input_tensors: dict[str, Any], **unused: Any) -> dict[str, Any]:
+        tensors = input_tensors["tensors"]
+        output = None if tensors is None else self.model(**tensors)
+        return {"output": output, "encoded": input_tensors["encoded"]}
+
+    def postprocess(self, model_outputs: dict[str, Any], **unused: Any) -> list[AnnotatedDocument]:
+        encoded, output = model_outputs["encoded"], model_outputs["output"]
+        readable = [document for document in encoded if len(document.spans)]
+        url = self.processor.knowledge_base.url
+        annotated = iter(annotate_batch(self.model, CorefELOutput(**output), readable, url) if readable else ())
+        # A document without a word has nothing to read; it keeps its place, and its warnings.
+        return [
+            next(annotated)
+            if len(document.spans)
+            else AnnotatedDocument(document.document.text, [], document.document.id, list(document.warnings))
+            for document in encoded
+        ]
+
+    def save_pretrained(self, save_directory: str | Path, **kwargs: Any) -> None:  # type: ignore[override]
+        """Writes model and processor to one folder."""
+        self.model.save_pretrained(save_directory, **kwargs)
+        self.processor.save_pretrained(save_directory)
+
+
+def _as_document(item: _Input) -> Document:
+    if isinstance(item, str):
+        return Document(item)
+    return item if isinstance(item, Document) else Document.from_dict(item)
+
+
+def load_pipeline(model: str | Path | None = None, **kwargs: Any) -> CorefELPipeline:
+    """The pipeline of a saved model, the bundled checkpoint by default, without asking the Hub for anything else.
+
+    Args:
+        model: Folder or Hub id.
+        **kwargs: Passed to `CorefELPipeline`.
+    """
+    name = str(model or bundled_checkpoint())
+    return CorefELPipeline(model=CorefELModel.from_pretrained(name).eval(), task=TASK, **kwargs)
+
+
+def register_pipeline() -> None:
+    """Makes ``transformers.pipeline("coref-el")`` known; called on import of the package."""
+    if TASK in PIPELINE_REGISTRY.get_supported_tasks():
+        return
+    path = bundled_checkpoint()
+    # The form of a default model differs between the two generations, and each fails on the other's.
+    newer = int(transformers.__version__.split(".")[0]) >= 5
+    default = {"model": (path, None)} if newer else {"pt": (path, "main")}
+    PIPELINE_REGISTRY.register_pipeline(
+        TASK, pipeline_class=CorefELPipeline, pt_model=AutoModel, default=default, type="text"
+    )
+
+

@@ -1,0 +1,20 @@
+"""From text to the arrays of one document: words, pieces, windows, spans."""
+
+from __future__ import annotations
+
+from .pieces import PieceTokenizer, Pieces
+from .spans import SpanTable, enumerate_spans, given_spans
+from .windows import Windows, lay_out_windows
+from .words import WordTable, split_words
+
+__all__ = [
+    "PieceTokenizer",
+    "Pieces",
+    "SpanTable",
+    "Windows",
+    "WordTable",
+    "enumerate_spans",
+    "given_spans",
+    "lay_out_windows",
+    "split_words",
+]

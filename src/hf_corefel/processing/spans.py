@@ -1,0 +1,80 @@
+"""Candidate spans of a document: all short word sequences, or the ones that were given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .pieces import Pieces
+from .words import WordTable
+
+__all__ = ["SpanTable", "enumerate_spans", "given_spans"]
+
+
+@dataclass(frozen=True)
+class SpanTable:
+    """Spans in reading order.
+
+    Attributes:
+        offsets: ``[S, 2]`` code points, end exclusive.
+        begin: ``[S]`` first piece.
+        end: ``[S]`` one past the last piece.
+        width: ``[S]`` words.
+        case: ``[S, 2]`` letter-case classes of the first and the last word.
+    """
+
+    offsets: np.ndarray
+    begin: np.ndarray
+    end: np.ndarray
+    width: np.ndarray
+    case: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.begin)
+
+
+def enumerate_spans(words: WordTable, pieces: Pieces, max_words: int, max_pieces: int) -> SpanTable:
+    """All spans of whole words that are short enough; they begin and end at words that have pieces."""
+    first, last = [], []
+    starts = np.flatnonzero(pieces.first >= 0)
+    for width in range(1, max_words + 1):
+        i = starts[starts + width <= len(words)]
+        j = i + width - 1
+        fits = (pieces.last[j] >= 0) & (pieces.last[j] - pieces.first[i] < max_pieces)
+        first.append(i[fits])
+        last.append(j[fits])
+    i, j = np.concatenate(first), np.concatenate(last)
+    order = np.lexsort((j, i))
+    i, j = i[order], j[order]
+    return SpanTable(
+        np.stack([words.begin[i], words.end[j]], axis=1),
+        pieces.first[i],
+        pieces.last[j] + 1,
+        j - i + 1,
+        np.stack([words.case[i], words.case[j]], axis=1),
+    )
+
+
+def given_spans(
+    offsets: Sequence[tuple[int, int]], words: WordTable, pieces: Pieces
+) -> tuple[SpanTable, list[tuple[int, int]]]:
+    """Spans at given offsets, which need not be whole words: they take every piece that they touch.
+
+    Returns:
+        The spans in reading order, and the offsets that touch no piece and had to be dropped.
+    """
+    rows, dropped = [], []
+    for begin, end in sorted(offsets):
+        first = int(np.searchsorted(pieces.end, begin, side="right"))
+        stop = int(np.searchsorted(pieces.begin, end, side="left"))
+        word = int(np.searchsorted(words.end, begin, side="right"))
+        word_stop = int(np.searchsorted(words.begin, end, side="left"))
+        if stop <= first or word_stop <= word:
+            dropped.append((begin, end))
+        else:
+            case = words.case[word], words.case[word_stop - 1]
+            rows.append((begin, end, first, stop, word_stop - word, *case))
+    table = np.array(rows, dtype=np.int64).reshape(-1, 7)
+    return SpanTable(table[:, :2], table[:, 2], table[:, 3], table[:, 4], table[:, 5:]), dropped

@@ -1,0 +1,68 @@
+"""Cutting a row of pieces into windows that an encoder can take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = ["Windows", "lay_out_windows"]
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Windows over the pieces of a document.
+
+    Attributes:
+        bounds: First piece and end (exclusive) of each of the W windows.
+        window: ``[T]`` the window in which each piece is read.
+        offset: ``[T]`` its place there, special tokens not counted.
+    """
+
+    bounds: list[tuple[int, int]]
+    window: np.ndarray
+    offset: np.ndarray
+
+
+def lay_out_windows(
+    count: int, word_ends: np.ndarray, sentence_ends: np.ndarray, capacity: int, overlap: int = 0
+) -> Windows:
+    """Windows of at most `capacity` pieces, cut after sentences, else after words, else anywhere.
+
+    A sentence end is taken only in the second half of a window, so that windows stay few. With an overlap,
+    a piece of two windows is read in the one where it has more context on its shorter side.
+
+    Args:
+        count: Pieces T.
+        word_ends: Piece positions (exclusive ends) after which a word ends, ascending.
+        sentence_ends: The same for sentences.
+        capacity: Pieces a window without special tokens, at least 1.
+        overlap: Pieces that neighbouring windows share, less than `capacity`.
+    """
+    bounds: list[tuple[int, int]] = []
+    start = 0
+    while start < count:
+        stop = min(start + capacity, count)
+        if stop < count:
+            stop = _last_within(sentence_ends, start + capacity // 2, stop) or _last_within(word_ends, start, stop) or stop
+        bounds.append((start, stop))
+        if stop == count:
+            break
+        # The next window must reach further than this one, also when it begins with pieces of it.
+        begin = stop - min(overlap, stop - start - 1)
+        start = _last_within(word_ends, start, begin) or begin if overlap else stop
+    window = np.zeros(count, dtype=np.int64)
+    offset = np.zeros(count, dtype=np.int64)
+    context = np.full(count, -1, dtype=np.int64)
+    for w, (first, end) in enumerate(bounds):
+        place = np.arange(end - first)
+        room = np.minimum(place, end - first - 1 - place)
+        better = np.flatnonzero(room > context[first:end])
+        window[first + better], offset[first + better], context[first + better] = w, place[better], room[better]
+    return Windows(bounds, window, offset)
+
+
+def _last_within(ends: np.ndarray, low: int, high: int) -> int | None:
+    """The last of the sorted `ends` in (low, high], None when there is none."""
+    at = int(np.searchsorted(ends, high, side="right")) - 1
+    return int(ends[at]) if at >= 0 and ends[at] > low else None

@@ -1,0 +1,337 @@
+"""`CorefELProcessor`: documents to tensors, saved and loaded with the model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from huggingface_hub import snapshot_download
+from torch import Tensor
+from transformers import AutoTokenizer
+from transformers.utils import cached_file
+
+from .alignment import Alignment, AlignmentReport, align_clusters
+from .configuration_corefel import CorefELConfig
+from .documents import Document
+from .kb import KnowledgeBase
+from .processing import PieceTokenizer, SpanTable, Windows, enumerate_spans, given_spans, lay_out_windows, split_words
+
+__all__ = ["CorefELBatch", "CorefELProcessor", "EncodedDocument"]
+
+KNOWLEDGE_BASE_FOLDER = "knowledge_base"
+_CONFIG_FILE = "processor_config.json"
+# What the processor must know of the model's configuration.
+_FIELDS = (
+    "max_span_words",
+    "max_span_pieces",
+    "span_keep_ratio",
+    "max_kept_spans",
+    "max_candidates",
+    "window_size",
+    "window_overlap",
+)
+_SMALLEST_PRIOR = 1e-6
+
+
+@dataclass(frozen=True)
+class EncodedDocument:
+    """One document as arrays.
+
+    Attributes:
+        document: The document itself.
+        piece_ids: ``[T]`` pieces without special tokens.
+        windows: How they are read.
+        spans: The S candidate spans.
+        limit: Most spans that the pruner may keep.
+        keep_all: Whether the spans are given mentions, none of which is dropped.
+        candidates: ``[S, K]`` rows of `entities`, -1 on padding.
+        log_priors: ``[S, K]`` float32.
+        entities: Names of the E entities that are a candidate of any span.
+        entity_ids: ``[E]`` their ids in the knowledge base, -1 for entities that it does not know.
+        entity_vectors: ``[E, D]`` float32.
+        warnings: What was dropped, in words.
+    """
+
+    document: Document
+    piece_ids: np.ndarray
+    windows: Windows
+    spans: SpanTable
+    limit: int
+    keep_all: bool
+    candidates: np.ndarray
+    log_priors: np.ndarray
+    entities: list[str]
+    entity_ids: np.ndarray
+    entity_vectors: np.ndarray
+    warnings: list[str]
+
+    def align(self) -> Alignment:
+        """The document's gold clusters over its candidate spans."""
+        return align_clusters(self.document.clusters or [], self.spans.offsets, self.candidates, self.entities)
+
+
+@dataclass
+class CorefELBatch:
+    """Encoded documents and the tensors that `CorefELModel` takes: ``model(**batch.inputs)``."""
+
+    inputs: dict[str, Tensor]
+    documents: list[EncodedDocument]
+
+    def to(self, device: str | torch.device) -> CorefELBatch:
+        return CorefELBatch({name: value.to(device) for name, value in self.inputs.items()}, self.documents)
+
+
+class CorefELProcessor:
+    """Turns texts or `Document`s into the tensors of `CorefELModel`.
+
+    A document may bring its own words, mentions (none is pruned), candidate spans (still pruned) and candidates
+    (they replace the knowledge base's for that span).
+
+    Args:
+        tokenizer: The encoder's tokenizer.
+        knowledge_base: Where candidates, priors and entity vectors come from.
+        config: The model's configuration; its defaults when None.
+
+    Raises:
+        ValueError: When the knowledge base's vectors have another width than the configuration's.
+    """
+
+    def __init__(self, tokenizer: Any, knowledge_base: KnowledgeBase, config: CorefELConfig | None = None) -> None:
+        config = config or CorefELConfig(entity_vector_size=knowledge_base.vector_size)
+        if knowledge_base.vector_size != config.entity_vector_size:
+            raise ValueError(
+                f"knowledge_base: its entity vectors are {knowledge_base.vector_size} wide, but "
+                f"config.entity_vector_size is {config.entity_vector_size}; build it with that width"
+            )
+        self._setup(tokenizer, knowledge_base, {name: getattr(config, name) for name in _FIELDS})
+
+    def _setup(self, tokenizer: Any, knowledge_base: KnowledgeBase, settings: dict[str, Any]) -> None:
+        self.tokenizer = tokenizer
+        self.knowledge_base = knowledge_base
+        self.settings = settings
+        self._split_pieces = PieceTokenizer(tokenizer)
+        special = len(self._split_pieces.prefix) + len(self._split_pieces.suffix)
+        self._capacity = settings["window_size"] - special
+        if self._capacity <= settings["window_overlap"]:
+            raise ValueError(f"config.window_size ({settings['window_size']}) leaves no room beside special tokens")
+
+    # Loading and saving -------------------------------------------------------------------------------
+
+    def save_pretrained(self, save_directory: str | Path, **kwargs: Any) -> None:
+        """Writes tokenizer, settings and knowledge base beside the model."""
+        folder = Path(save_directory)
+        folder.mkdir(parents=True, exist_ok=True)
+        self.tokenizer.save_pretrained(str(folder))
+        self.knowledge_base.save_pretrained(folder / KNOWLEDGE_BASE_FOLDER)
+        content = {"processor_class": type(self).__name__, **self.settings}
+        (folder / _CONFIG_FILE).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        pretrained_model_name_or_path: str | Path,
+        *,
+        knowledge_base: KnowledgeBase | None = None,
+        **kwargs: Any,
+    ) -> CorefELProcessor:
+        """Loads what `save_pretrained` wrote.
+
+        Args:
+            pretrained_model_name_or_path: Folder, or Hub id.
+            knowledge_base: Takes the place of the saved one.
+            **kwargs: ``revision``, ``token``, ``cache_dir``, ``local_files_only``.
+
+        Raises:
+            OSError: When there is no processor; the message names the missing file.
+        """
+        name = str(pretrained_model_name_or_path)
+        hub = {k: kwargs[k] for k in ("revision", "token", "cache_dir", "local_files_only") if k in kwargs}
+        path = cached_file(name, _CONFIG_FILE, **hub)
+        settings = json.loads(Path(path).read_text(encoding="utf-8"))
+        missing = [field for field in _FIELDS if field not in settings]
+        if missing:
+            raise ValueError(f"{path}: missing field {missing[0]!r}; save the processor again")
+        if knowledge_base is None:
+            knowledge_base = KnowledgeBase.from_pretrained(_knowledge_base_folder(name, hub))
+        processor = cls.__new__(cls)
+        tokenizer = AutoTokenizer.from_pretrained(name, **hub)
+        processor._setup(tokenizer, knowledge_base, {field: settings[field] for field in _FIELDS})
+        return processor
+
+    def with_knowledge_base(self, knowledge_base: KnowledgeBase) -> CorefELProcessor:
+        """The same processor with another knowledge base, whose vectors must be as wide."""
+        if knowledge_base.vector_size != self.knowledge_base.vector_size:
+            raise ValueError(
+                f"knowledge_base: its entity vectors are {knowledge_base.vector_size} wide, "
+                f"the model expects {self.knowledge_base.vector_size}"
+            )
+        processor = type(self).__new__(type(self))
+        processor._setup(self.tokenizer, knowledge_base, self.settings)
+        return processor
+
+    # Encoding -----------------------------------------------------------------------------------------
+
+    def __call__(self, documents: str | Document | Sequence[str | Document], *, gold: bool = False) -> CorefELBatch:
+        """Encodes documents as one batch.
+
+        Args:
+            documents: Texts or documents, one or many.
+            gold: Adds the gold tensors, for the loss.
+        """
+        several = [documents] if isinstance(documents, str | Document) else list(documents)
+        encoded = [self.encode(item) for item in several]
+        return CorefELBatch(self.collate(encoded, gold=gold), encoded)
+
+    def encode(self, document: str | Document) -> EncodedDocument:
+        """Encodes one document.
+
+        Raises:
+            DocumentError: When a document is invalid.
+        """
+        if isinstance(document, str):
+            document = Document(document)
+        settings, text, warnings = self.settings, document.text, []
+        words = split_words(text, document.words)
+        pieces = self._split_pieces(text, words)
+        ends = pieces.last[pieces.last >= 0] + 1
+        sentences = pieces.last[words.ends_sentence & (pieces.last >= 0)] + 1
+        windows = lay_out_windows(len(pieces), ends, sentences, self._capacity, settings["window_overlap"])
+        given = document.mentions if document.mentions is not None else document.spans
+        if given is None:
+            spans = enumerate_spans(words, pieces, settings["max_span_words"], settings["max_span_pieces"])
+            known = set(map(tuple, spans.offsets.tolist()))
+            extra = [offsets for offsets in document.candidates if offsets not in known]
+        else:
+            spans, extra = None, list(given)
+        if extra or spans is None:
+            added, dropped = given_spans(extra, words, pieces)
+            spans = added if spans is None else _merge(spans, added)
+            warnings += [f"span {b}..{e} ({text[b:e]!r}) holds no word and was dropped" for b, e in dropped]
+        wanted = int(settings["span_keep_ratio"] * len(words)) + 1
+        limit = min(settings["max_kept_spans"], wanted)
+        if limit < wanted and document.mentions is None:
+            warnings.append(
+                f"only the best {limit} spans of this long document were kept instead of {wanted} (max_kept_spans)"
+            )
+        candidates, log_priors, names, ids = self._candidates(document, spans, warnings)
+        vectors = self.knowledge_base.vectors(ids)
+        for row in np.flatnonzero(ids < 0):
+            vectors[row] = self.knowledge_base.vector_for(names[row])
+        return EncodedDocument(
+            document=document,
+            piece_ids=pieces.ids,
+            windows=windows,
+            spans=spans,
+            limit=limit,
+            keep_all=document.mentions is not None,
+            candidates=candidates,
+            log_priors=log_priors,
+            entities=names,
+            entity_ids=ids,
+            entity_vectors=vectors,
+            warnings=warnings,
+        )
+
+    def _candidates(
+        self, document: Document, spans: SpanTable, warnings: list[str]
+    ) -> tuple[np.ndarray, np.ndarray, list[str], np.ndarray]:
+        """Candidates of every span ``[S, K]`` as rows of the document's entities, log priors, names, ids."""
+        limit, kb = self.settings["max_candidates"], self.knowledge_base
+        offsets = spans.offsets.tolist()
+        found, priors = kb.lookup([document.text[begin:end] for begin, end in offsets], limit)
+        found, priors = found.astype(np.int64), priors.astype(np.float32)
+        unknown: dict[str, int] = {}
+        if document.candidates:
+            for row, (begin, end) in enumerate(offsets):
+                listed = document.candidates.get((begin, end))
+                if listed is None:
+                    continue
+                best = sorted(listed, key=lambda candidate: (-candidate.prior, candidate.entity))[:limit]
+                if len(best) < len(listed):
+                    warnings.append(f"span {begin}..{end}: {len(listed) - limit} candidates beyond {limit} were dropped")
+                found[row], priors[row] = -1, 0.0
+                for k, candidate in enumerate(best):
+                    known = kb.entity_id(candidate.entity)
+                    # Entities that the knowledge base lacks get numbers below -1 for the moment.
+                    found[row, k] = known if known is not None else -2 - unknown.setdefault(candidate.entity, len(unknown))
+                    priors[row, k] = candidate.prior
+        real = found != -1
+        ids, inverse = np.unique(found[real], return_inverse=True)
+        rows = np.full(found.shape, -1, dtype=np.int64)
+        rows[real] = inverse
+        invented = {-2 - number: name for name, number in unknown.items()}
+        names = [invented[i] if i < 0 else kb.entity_name(i) for i in ids.tolist()]
+        log_priors = np.where(real, np.log(np.maximum(priors, _SMALLEST_PRIOR)), 0.0).astype(np.float32)
+        return rows, log_priors, names, np.where(ids < 0, -1, ids)
+
+    # Batching -----------------------------------------------------------------------------------------
+
+    def collate(self, documents: Sequence[EncodedDocument], *, gold: bool = False) -> dict[str, Tensor]:
+        """Pads encoded documents to the tensors of `CorefELModel.forward`, which names their shapes."""
+        prefix, suffix = self._split_pieces.prefix, self._split_pieces.suffix
+        lengths = [end - begin for d in documents for begin, end in d.windows.bounds]
+        length = max(lengths, default=0) + len(prefix) + len(suffix)
+        shape = (len(documents), max((len(d.windows.bounds) for d in documents), default=0), length)
+        input_ids = np.full(shape, self.tokenizer.pad_token_id or 0, dtype=np.int64)
+        attention = np.zeros(shape, dtype=np.int64)
+        for b, d in enumerate(documents):
+            for w, (begin, end) in enumerate(d.windows.bounds):
+                row = [*prefix, *d.piece_ids[begin:end].tolist(), *suffix]
+                input_ids[b, w, : len(row)] = row
+                attention[b, w, : len(row)] = 1
+        positions = [d.windows.window * length + d.windows.offset + len(prefix) for d in documents]
+        arrays: dict[str, np.ndarray] = {
+            "input_ids": input_ids,
+            "attention_mask": attention,
+            "piece_positions": _pad(positions, -1),
+            "span_begin": _pad([d.spans.begin for d in documents], 0),
+            "span_end": _pad([d.spans.end for d in documents], 1),
+            "span_width": _pad([d.spans.width for d in documents], 0),
+            "span_cases": _pad([d.spans.case for d in documents], 0),
+            "span_mask": _pad([np.ones(len(d.spans), dtype=bool) for d in documents], False),
+            "span_limits": np.array([d.limit for d in documents], dtype=np.int64),
+            "keep_all": np.array([d.keep_all for d in documents], dtype=bool),
+            "candidates": _pad([d.candidates for d in documents], -1),
+            "log_priors": _pad([d.log_priors for d in documents], 0.0),
+            "entity_vectors": _pad([d.entity_vectors for d in documents], 0.0),
+        }
+        if gold:
+            aligned = [d.align() for d in documents]
+            arrays["gold_clusters"] = _pad([a.clusters for a in aligned], -1)
+            arrays["gold_entities"] = _pad([a.entities for a in aligned], -1)
+        return {name: torch.from_numpy(array) for name, array in arrays.items()}
+
+    def alignment_report(self, documents: Sequence[Document]) -> AlignmentReport:
+        """What gold the candidate spans and the knowledge base can reach, over many documents."""
+        return sum((self.encode(document).align().report for document in documents), AlignmentReport())
+
+
+def _pad(rows: Sequence[np.ndarray], value: float) -> np.ndarray:
+    """Stacks arrays that differ in their first length only."""
+    size = max((len(row) for row in rows), default=0)
+    padded = np.full((len(rows), size, *rows[0].shape[1:]), value, dtype=rows[0].dtype)
+    for i, row in enumerate(rows):
+        padded[i, : len(row)] = row
+    return padded
+
+
+def _merge(left: SpanTable, right: SpanTable) -> SpanTable:
+    """Two span tables as one in reading order."""
+    parts = [
+        np.concatenate([getattr(left, name), getattr(right, name)])
+        for name in ("offsets", "begin", "end", "width", "case")
+    ]
+    order = np.lexsort((parts[0][:, 1], parts[0][:, 0]))
+    return SpanTable(*(part[order] for part in parts))
+
+
+def _knowledge_base_folder(name: str, hub: dict[str, Any]) -> Path:
+    if Path(name).is_dir():
+        return Path(name) / KNOWLEDGE_BASE_FOLDER
+    keys = {k: v for k, v in hub.items() if k in ("revision", "token", "cache_dir", "local_files_only")}
+    return Path(snapshot_download(name, allow_patterns=f"{KNOWLEDGE_BASE_FOLDER}/*", **keys)) / KNOWLEDGE_BASE_FOLDER

@@ -1,0 +1,38 @@
+"""Training arguments: those of transformers, and the two learning rates of the recipe."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from transformers import TrainingArguments
+
+__all__ = ["CorefELTrainingArguments"]
+
+
+@dataclass
+class CorefELTrainingArguments(TrainingArguments):
+    """`TrainingArguments` with separate schedules for encoder and task layers.
+
+    The encoder's rate warms up and falls to 0, the task layers' falls from `task_learning_rate` to
+    `task_learning_rate_end`, both linearly (model.md's recipe of Zaporojets et al., 2022). `learning_rate`
+    and `lr_scheduler_type` of the base class are not used.
+    """
+
+    encoder_learning_rate: float = field(default=2e-5, metadata={"help": "Peak learning rate of the encoder."})
+    encoder_warmup: float = field(default=0.1, metadata={"help": "Share of the steps in which it rises to the peak."})
+    encoder_weight_decay: float = field(default=0.01, metadata={"help": "Weight decay of the encoder's matrices."})
+    task_learning_rate: float = field(default=1e-3, metadata={"help": "First learning rate of the task layers."})
+    task_learning_rate_end: float = field(default=1e-4, metadata={"help": "Last learning rate of the task layers."})
+    group_max_grad_norm: float = field(
+        default=10.0, metadata={"help": "Clips the gradient of encoder and task layers each to this norm; 0 does not."}
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        # Documents are ragged: the trainer batches them itself and must see every field.
+        self.remove_unused_columns = False
+        for name in ("encoder_learning_rate", "task_learning_rate", "task_learning_rate_end", "group_max_grad_norm"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} must not be negative; got {getattr(self, name)}")
+        if not 0.0 <= self.encoder_warmup < 1.0:
+            raise ValueError(f"encoder_warmup must lie in [0, 1); got {self.encoder_warmup}")

@@ -1,0 +1,228 @@
+"""`CorefELTrainer`: `transformers.Trainer` for whole documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.optim.lr_scheduler import LambdaLR
+from transformers import EvalPrediction, Trainer
+from transformers.utils import logging
+
+from ..alignment import AlignmentReport
+from ..annotating import decode_batch
+from ..documents import AnnotatedDocument, Cluster, Document, Mention
+from ..metrics import evaluate
+from ..modeling_corefel import CorefELModel, CorefELOutput
+from ..processing_corefel import CorefELProcessor
+from .arguments import CorefELTrainingArguments
+from .collator import PREDICTION_FIELDS, DocumentCollator, DocumentDataset
+
+__all__ = ["CorefELTrainer", "documents_from_rows"]
+
+logger = logging.get_logger(__name__)
+
+_PADDING = -100
+
+
+class CorefELTrainer(Trainer):
+    """Trains a `CorefELModel` on documents with gold clusters.
+
+    Evaluation predicts from the text and the knowledge base alone and reports the scores of
+    `hf_corefel.metrics.evaluate` and ``score``, the mean of coreference, EL_m and EL_h F1, for
+    ``metric_for_best_model``. Checkpoints hold the processor too.
+
+    Args:
+        model: The model.
+        args: The arguments.
+        processor: Turns documents into tensors.
+        train_dataset: Documents, their dicts, or a `DocumentDataset`.
+        eval_dataset: The same for evaluation.
+        **kwargs: Passed to `Trainer`.
+    """
+
+    def __init__(
+        self,
+        model: CorefELModel,
+        args: CorefELTrainingArguments,
+        processor: CorefELProcessor,
+        train_dataset: Any = None,
+        eval_dataset: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        self.processor = processor
+        super().__init__(
+            model=model,
+            args=args,
+            data_collator=DocumentCollator(processor),
+            train_dataset=_as_dataset(train_dataset),
+            eval_dataset=_as_dataset(eval_dataset),
+            processing_class=processor,
+            compute_metrics=self._compute_metrics,
+            **kwargs,
+        )
+
+    # Optimisation -------------------------------------------------------------------------------------
+
+    def create_optimizer(self, *unused: Any, **also_unused: Any) -> torch.optim.Optimizer:
+        """AdamW with one group for the encoder's matrices, one for its biases and norms, one for the task layers."""
+        if self.optimizer is None:
+            args = self.args
+            groups: dict[str, list[nn.Parameter]] = {"matrices": [], "vectors": [], "task": []}
+            for name, parameter in self.model.named_parameters():
+                if parameter.requires_grad:
+                    in_encoder = name.startswith("encoder.")
+                    group = ("matrices" if parameter.ndim > 1 else "vectors") if in_encoder else "task"
+                    groups[group].append(parameter)
+            settings = {
+                "matrices": {"lr": args.encoder_learning_rate, "weight_decay": args.encoder_weight_decay},
+                "vectors": {"lr": args.encoder_learning_rate, "weight_decay": 0.0},
+                "task": {"lr": args.task_learning_rate, "weight_decay": 0.0},
+            }
+            self.optimizer = torch.optim.AdamW(
+                [{"params": groups[name], "name": name, **settings[name]} for name in groups if groups[name]],
+                betas=(args.adam_beta1, args.adam_beta2),
+                eps=args.adam_epsilon,
+            )
+            if args.group_max_grad_norm > 0:
+                self.optimizer.register_step_pre_hook(self._clip_groups)
+        return self.optimizer
+
+    def _clip_groups(self, optimizer: torch.optim.Optimizer, *unused: Any) -> None:
+        sides: dict[bool, list[nn.Parameter]] = {True: [], False: []}
+        for group in optimizer.param_groups:
+            sides[group["name"] == "task"] += group["params"]
+        for parameters in sides.values():
+            nn.utils.clip_grad_norm_(parameters, self.args.group_max_grad_norm)
+
+    def create_scheduler(
+        self, num_training_steps: int, optimizer: torch.optim.Optimizer | None = None, **unused: Any
+    ) -> LambdaLR:
+        """One linear schedule a group, see `CorefELTrainingArguments`."""
+        if self.lr_scheduler is None:
+            optimizer = optimizer or self.optimizer
+            assert optimizer is not None
+            warmup = max(1, round(self.args.encoder_warmup * num_training_steps))
+            left = max(1, num_training_steps - warmup)
+            end = self.args.task_learning_rate_end / max(self.args.task_learning_rate, 1e-12)
+
+            def encoder(step: int) -> float:
+                return step / warmup if step < warmup else max(0.0, (num_training_steps - step) / left)
+
+            def task(step: int) -> float:
+                return 1.0 + (end - 1.0) * min(1.0, step / max(1, num_training_steps))
+
+            rates = [task if group["name"] == "task" else encoder for group in optimizer.param_groups]
+            self.lr_scheduler = LambdaLR(optimizer, rates)
+        return self.lr_scheduler
+
+    def compute_loss(
+        self, model: nn.Module, inputs: dict[str, Any], return_outputs: bool = False, **unused: Any
+    ) -> Tensor | tuple[Tensor, CorefELOutput]:
+        """The model's loss; the fields that only predictions need stay behind."""
+        output = model(**{name: value for name, value in inputs.items() if name not in PREDICTION_FIELDS})
+        return (output.loss, output) if return_outputs else output.loss
+
+    def train(self, *args: Any, **kwargs: Any) -> Any:
+        """As `Trainer.train`, after logging what of the training gold is out of reach."""
+        if isinstance(self.train_dataset, DocumentDataset):
+            logger.info("Gold of the training documents: %s", self.report_alignment(self.train_dataset).to_dict())
+        return super().train(*args, **kwargs)
+
+    def report_alignment(self, dataset: DocumentDataset) -> AlignmentReport:
+        """What of a dataset's gold the candidate spans and the knowledge base can reach."""
+        return self.processor.alignment_report(dataset.documents)
+
+    # Evaluation ---------------------------------------------------------------------------------------
+
+    def prediction_step(
+        self,
+        model: nn.Module,
+        inputs: dict[str, Any],
+        prediction_loss_only: bool,
+        ignore_keys: list[str] | None = None,
+    ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+        """Predicts a batch.
+
+        Returns:
+            The loss, rows ``[B, R, 4]`` of (begin, end, cluster, entity id or -1) a mention padded with -100
+            (tensors of this form are gathered over processes without loss), and the documents' positions ``[B]``.
+        """
+        inputs = self._prepare_inputs(inputs)
+        with torch.no_grad(), self.compute_loss_context_manager():
+            loss, output = self.compute_loss(model, inputs, return_outputs=True)  # type: ignore[misc]
+        if prediction_loss_only:
+            return loss.detach(), None, None
+        _, clusters = decode_batch(self.accelerator.unwrap_model(model), output)
+        documents = []
+        for b, document in enumerate(clusters):
+            kept, offsets = output.kept[b].tolist(), inputs["span_offsets"][b].tolist()
+            entity_ids = inputs["entity_ids"][b].tolist()
+            documents.append(
+                [
+                    [*offsets[kept[n]], c, -1 if cluster.entity_id is None else entity_ids[cluster.entity_id]]
+                    for c, cluster in enumerate(document)
+                    for n in cluster.spans
+                ]
+            )
+        size = max(1, *(len(rows) for rows in documents))
+        padded = torch.full((len(documents), size, 4), _PADDING, device=loss.device)
+        for b, rows in enumerate(documents):
+            if rows:
+                padded[b, : len(rows)] = torch.tensor(rows, device=loss.device)
+        return loss.detach(), padded, inputs["document_index"]
+
+    def _compute_metrics(self, prediction: EvalPrediction) -> dict[str, float]:
+        gold_documents = self._evaluated.documents
+        gold = [gold_documents[int(index)] for index in prediction.label_ids]
+        predicted = documents_from_rows(gold, np.asarray(prediction.predictions), self.processor)
+        kb, limit = self.processor.knowledge_base, self.processor.settings["max_candidates"]
+
+        def candidates(document: Document, mention: Mention) -> set[str]:
+            surface = document.text[mention.begin : mention.end]
+            return {candidate.entity for candidate in kb.candidates(surface, limit)}
+
+        scores = evaluate(gold, predicted, candidates=candidates)
+        scores["score"] = (scores["coref_f1"] + scores["el_mention_f1"] + scores["el_hard_f1"]) / 3
+        return scores
+
+    def evaluation_loop(self, dataloader: Any, *args: Any, **kwargs: Any) -> Any:
+        """As `Trainer.evaluation_loop`, remembering which documents the predictions are of."""
+        self._evaluated: DocumentDataset = dataloader.dataset
+        return super().evaluation_loop(dataloader, *args, **kwargs)
+
+    def get_eval_dataloader(self, eval_dataset: Any = None) -> Any:
+        return super().get_eval_dataloader(eval_dataset if isinstance(eval_dataset, str) else _as_dataset(eval_dataset))
+
+
+def documents_from_rows(
+    gold: list[Document], rows: np.ndarray, processor: CorefELProcessor
+) -> list[AnnotatedDocument]:
+    """Predictions of `CorefELTrainer.prediction_step` as documents.
+
+    Args:
+        gold: The documents, of which only text and id are read.
+        rows: ``[documents, R, 4]`` (begin, end, cluster, entity id or -1), padded with -100.
+        processor: Knows the entities' names.
+    """
+    results = []
+    for document, table in zip(gold, rows, strict=True):
+        members: dict[int, list[Mention]] = {}
+        links: dict[int, str | None] = {}
+        for begin, end, cluster, entity in table[table[:, 0] != _PADDING].tolist():
+            members.setdefault(cluster, []).append(Mention(begin, end))
+            links[cluster] = None if entity < 0 else processor.knowledge_base.entity_name(entity)
+        clusters = [Cluster(tuple(mentions), links[c]) for c, mentions in members.items()]
+        results.append(AnnotatedDocument(document.text, clusters, document.id))
+    return results
+
+
+def _as_dataset(documents: Any) -> Any:
+    if documents is None or isinstance(documents, DocumentDataset):
+        return documents
+    if isinstance(documents, Mapping):
+        return {name: _as_dataset(part) for name, part in documents.items()}
+    return DocumentDataset(documents)
