@@ -61,16 +61,15 @@ def split(arguments: ScriptArguments) -> tuple[list[Document], list[Document]]:
 
 
 def record(
-    arguments: ScriptArguments, training: CorefELTrainingArguments, train: Sequence[Document], scores: dict[str, float]
+    arguments: ScriptArguments, training: CorefELTrainingArguments, train: Sequence[Document]
 ) -> dict[str, object]:
-    """What a reader needs to know where a checkpoint comes from."""
+    """What a reader needs to know where a checkpoint comes from, taken before training starts."""
     git = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
     return {
         "command": ["python", *sys.argv],
         "commit": git.stdout.strip() or None,
         "seed": training.seed,
         "train_ids": sorted(document.id or "" for document in train),
-        "development_scores": scores,
         "trained_on_development": arguments.train_on_all,
         "versions": {name: version(name) for name in ("torch", "transformers", "hf-corefel")},
     }
@@ -81,6 +80,7 @@ def main() -> None:
     set_seed(training.seed)
     model, processor = load(arguments)
     train, development = split(arguments)
+    content = record(arguments, training, train)
     trainer = CorefELTrainer(model, training, processor, train_dataset=train, eval_dataset=development)
     print("gold within reach:", json.dumps(trainer.report_alignment(trainer.train_dataset).to_dict()))
     output = Path(training.output_dir)
@@ -89,7 +89,7 @@ def main() -> None:
     final = output / "final"
     (model.to(torch.float16) if arguments.half_precision else model).save_pretrained(final)
     processor.save_pretrained(final)
-    content = record(arguments, training, train, scores)
+    content["development_scores"] = scores
     (final / "training_record.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     print(json.dumps({name: round(value, 4) for name, value in scores.items()}, indent=1))
 
