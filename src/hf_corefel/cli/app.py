@@ -27,7 +27,7 @@ app = typer.Typer(
     help="Find the mentions of a text, cluster those that name one thing, and link each cluster to an entity or NIL.",
 )
 
-Annotate = Callable[[str], dict[str, Any]]
+Annotate = Callable[[str], Any]
 
 ModelOption = Annotated[
     str | None,
