@@ -19,9 +19,8 @@ def decode_batch(model: CorefELModel, output: CorefELOutput) -> tuple[Decoding, 
     """The best structure of every document: parents, and clusters of kept spans with rows of its entities."""
     scores = model.edge_scores(output)
     decoding = model.head.decode(scores)
-    rows = zip(
-        decoding.parents.tolist(), scores.entity_ids.tolist(), scores.mention.tolist(), scores.mask.tolist(), strict=True
-    )
+    tensors = decoding.parents, scores.entity_ids, scores.mention, scores.mask
+    rows = zip(*(tensor.tolist() for tensor in tensors), strict=True)
     return decoding, [clusters_from_parents(*row) for row in rows]
 
 

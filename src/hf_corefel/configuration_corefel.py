@@ -146,8 +146,9 @@ class CorefELConfig(PretrainedConfig):
         Called here and again by the model, because ``from_pretrained(folder, head=...)`` sets fields afterwards.
         """
         for name, choices in _CHOICES.items():
-            if getattr(self, name) not in choices:
-                raise ValueError(f"CorefELConfig.{name} must be one of {', '.join(choices)}; got {getattr(self, name)!r}")
+            value = getattr(self, name)
+            if value not in choices:
+                raise ValueError(f"CorefELConfig.{name} must be one of {', '.join(choices)}; got {value!r}")
         for name in (*_POSITIVE, *_NOT_NEGATIVE):
             value, least = getattr(self, name), 1 if name in _POSITIVE else 0
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
@@ -157,10 +158,12 @@ class CorefELConfig(PretrainedConfig):
         if not 0.0 <= self.dropout < 1.0:
             raise ValueError(f"CorefELConfig.dropout must lie in [0, 1); got {self.dropout!r}")
         if not self.mention_loss_weight >= 0.0:
-            raise ValueError(f"CorefELConfig.mention_loss_weight must not be negative; got {self.mention_loss_weight!r}")
+            value = self.mention_loss_weight
+            raise ValueError(f"CorefELConfig.mention_loss_weight must not be negative; got {value!r}")
         if self.window_overlap >= self.window_size - 2:
             raise ValueError(
-                f"CorefELConfig.window_overlap ({self.window_overlap}) must leave room in window_size ({self.window_size})"
+                f"CorefELConfig.window_overlap ({self.window_overlap}) must leave room in "
+                f"window_size ({self.window_size})"
             )
 
     def get_text_config(self, *args: Any, **kwargs: Any) -> PretrainedConfig:

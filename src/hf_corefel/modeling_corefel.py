@@ -114,7 +114,7 @@ class CorefELModel(CorefELPreTrainedModel):
         self._no_split_modules = getattr(encoder, "_no_split_modules", None)
         self.encoder = WindowEncoder(encoder)
         self.spans = SpanRepresentation(
-            config.encoder_config.hidden_size,
+            config.get_text_config().hidden_size,
             config.max_span_words,
             config.width_embedding_size,
             config.case_embedding_size,
@@ -236,10 +236,12 @@ class CorefELModel(CorefELPreTrainedModel):
         return model
 
     def get_input_embeddings(self) -> nn.Module:
-        return self.encoder.model.get_input_embeddings()
+        encoder: Any = self.encoder.model
+        return encoder.get_input_embeddings()
 
     def set_input_embeddings(self, value: nn.Module) -> None:
-        self.encoder.model.set_input_embeddings(value)
+        encoder: Any = self.encoder.model
+        encoder.set_input_embeddings(value)
 
     def forward(
         self,

@@ -57,7 +57,7 @@ class CorefELPipeline(Pipeline):
     ) -> None:
         if processor is None:
             if not model.name_or_path:
-                raise ValueError("processor: give the model's CorefELProcessor, since the model was not loaded from a folder")
+                raise ValueError("processor: give the model's CorefELProcessor; the model comes from no folder")
             processor = CorefELProcessor.from_pretrained(model.name_or_path, knowledge_base=knowledge_base)
         elif knowledge_base is not None:
             processor = processor.with_knowledge_base(knowledge_base)
@@ -125,7 +125,7 @@ class CorefELPipeline(Pipeline):
             for document in encoded
         ]
 
-    def save_pretrained(self, save_directory: str | Path, **kwargs: Any) -> None:  # type: ignore[override]
+    def save_pretrained(self, save_directory: str | Path, **kwargs: Any) -> None:
         """Writes model and processor to one folder."""
         self.model.save_pretrained(save_directory, **kwargs)
         self.processor.save_pretrained(save_directory)
@@ -159,5 +159,3 @@ def register_pipeline() -> None:
     PIPELINE_REGISTRY.register_pipeline(
         TASK, pipeline_class=CorefELPipeline, pt_model=AutoModel, default=default, type="text"
     )
-
-

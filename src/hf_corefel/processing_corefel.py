@@ -36,6 +36,7 @@ _FIELDS = (
     "window_overlap",
 )
 _SMALLEST_PRIOR = 1e-6
+_HUB_OPTIONS = ("revision", "token", "cache_dir", "local_files_only")
 
 
 @dataclass(frozen=True)
@@ -150,7 +151,7 @@ class CorefELProcessor:
             OSError: When there is no processor; the message names the missing file.
         """
         name = str(pretrained_model_name_or_path)
-        hub = {k: kwargs[k] for k in ("revision", "token", "cache_dir", "local_files_only") if k in kwargs}
+        hub: dict[str, Any] = {key: kwargs[key] for key in _HUB_OPTIONS if key in kwargs}
         path = cached_file(name, _CONFIG_FILE, **hub)
         settings = json.loads(Path(path).read_text(encoding="utf-8"))
         missing = [field for field in _FIELDS if field not in settings]
@@ -253,12 +254,15 @@ class CorefELProcessor:
                     continue
                 best = sorted(listed, key=lambda candidate: (-candidate.prior, candidate.entity))[:limit]
                 if len(best) < len(listed):
-                    warnings.append(f"span {begin}..{end}: {len(listed) - limit} candidates beyond {limit} were dropped")
+                    over = len(listed) - limit
+                    warnings.append(f"span {begin}..{end}: {over} candidates beyond {limit} were dropped")
                 found[row], priors[row] = -1, 0.0
                 for k, candidate in enumerate(best):
-                    known = kb.entity_id(candidate.entity)
-                    # Entities that the knowledge base lacks get numbers below -1 for the moment.
-                    found[row, k] = known if known is not None else -2 - unknown.setdefault(candidate.entity, len(unknown))
+                    entity_id = kb.entity_id(candidate.entity)
+                    if entity_id is None:
+                        # Entities that the knowledge base lacks get numbers below -1 for the moment.
+                        entity_id = -2 - unknown.setdefault(candidate.entity, len(unknown))
+                    found[row, k] = entity_id
                     priors[row, k] = candidate.prior
         real = found != -1
         ids, inverse = np.unique(found[real], return_inverse=True)
@@ -333,5 +337,4 @@ def _merge(left: SpanTable, right: SpanTable) -> SpanTable:
 def _knowledge_base_folder(name: str, hub: dict[str, Any]) -> Path:
     if Path(name).is_dir():
         return Path(name) / KNOWLEDGE_BASE_FOLDER
-    keys = {k: v for k, v in hub.items() if k in ("revision", "token", "cache_dir", "local_files_only")}
-    return Path(snapshot_download(name, allow_patterns=f"{KNOWLEDGE_BASE_FOLDER}/*", **keys)) / KNOWLEDGE_BASE_FOLDER
+    return Path(snapshot_download(name, allow_patterns=f"{KNOWLEDGE_BASE_FOLDER}/*", **hub)) / KNOWLEDGE_BASE_FOLDER

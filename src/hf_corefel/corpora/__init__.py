@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .dwie import CorpusError, development_split, read_dwie, read_dwie_article
+from .dwie import CorpusError, development_split, read_dwie, read_dwie_article, read_dwie_texts
 
-__all__ = ["CorpusError", "development_split", "read_dwie", "read_dwie_article"]
+__all__ = ["CorpusError", "development_split", "read_dwie", "read_dwie_article", "read_dwie_texts"]

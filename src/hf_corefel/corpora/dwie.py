@@ -14,7 +14,7 @@ from typing import Any
 
 from ..documents import Candidate, Cluster, Document, DocumentError, Mention
 
-__all__ = ["CorpusError", "development_split", "read_dwie", "read_dwie_article"]
+__all__ = ["CorpusError", "development_split", "read_dwie", "read_dwie_article", "read_dwie_texts"]
 
 SPLITS = ("train", "test", "all")
 
@@ -38,9 +38,31 @@ def read_dwie(
     Raises:
         CorpusError: When the folder holds no article, an article is malformed, or it has no text.
     """
+    for path, article in _articles(Path(folder), split, strict):
+        try:
+            document = read_dwie_article(article, str(path), candidates=candidates, strict=strict)
+        except CorpusError as error:
+            _raise_or_warn(error, strict)
+        else:
+            yield document
+
+
+def read_dwie_texts(folder: str | Path, split: str = "all") -> Iterator[Document]:
+    """Ids and texts of a split, in the order of `read_dwie`; the annotation is not looked at.
+
+    For predictions that gold must not touch.
+    """
+    for path, article in _articles(Path(folder), split, strict=False):
+        if article.get("content"):
+            yield Document(article["content"], id=str(article["id"]))
+        else:
+            _raise_or_warn(CorpusError(f"{path}: field 'content' is missing or empty"), strict=False)
+
+
+def _articles(folder: Path, split: str, strict: bool) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """The parsed files of a split, by id."""
     if split not in SPLITS:
         raise ValueError(f"split must be one of {', '.join(SPLITS)}; got {split!r}")
-    folder = Path(folder)
     if (folder / "annos_with_content").is_dir():
         folder = folder / "annos_with_content"
     paths = sorted(folder.glob("DW_*.json"), key=lambda path: path.stem)
@@ -49,12 +71,17 @@ def read_dwie(
     for path in paths:
         try:
             article = _load(path)
-            if split in article.get("tags", ()) or split == "all":
-                yield read_dwie_article(article, str(path), candidates=candidates, strict=strict)
         except CorpusError as error:
-            if strict:
-                raise
-            warnings.warn(f"skipped: {error}", stacklevel=2)
+            _raise_or_warn(error, strict)
+        else:
+            if split == "all" or split in article.get("tags", ()):
+                yield path, article
+
+
+def _raise_or_warn(error: CorpusError, strict: bool) -> None:
+    if strict:
+        raise error
+    warnings.warn(f"skipped: {error}", stacklevel=4)
 
 
 def _load(path: Path) -> dict[str, Any]:

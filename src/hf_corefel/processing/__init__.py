@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .pieces import PieceTokenizer, Pieces
+from .pieces import Pieces, PieceTokenizer
 from .spans import SpanTable, enumerate_spans, given_spans
 from .windows import Windows, lay_out_windows
 from .words import WordTable, split_words

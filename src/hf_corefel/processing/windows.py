@@ -44,7 +44,8 @@ def lay_out_windows(
     while start < count:
         stop = min(start + capacity, count)
         if stop < count:
-            stop = _last_within(sentence_ends, start + capacity // 2, stop) or _last_within(word_ends, start, stop) or stop
+            sentence = _last_within(sentence_ends, start + capacity // 2, stop)
+            stop = sentence or _last_within(word_ends, start, stop) or stop
         bounds.append((start, stop))
         if stop == count:
             break

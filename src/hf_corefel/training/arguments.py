@@ -23,6 +23,7 @@ class CorefELTrainingArguments(TrainingArguments):
     encoder_weight_decay: float = field(default=0.01, metadata={"help": "Weight decay of the encoder's matrices."})
     task_learning_rate: float = field(default=1e-3, metadata={"help": "First learning rate of the task layers."})
     task_learning_rate_end: float = field(default=1e-4, metadata={"help": "Last learning rate of the task layers."})
+    max_grad_norm: float = field(default=0.0, metadata={"help": "Clips the whole gradient; 0 leaves it to the groups."})
     group_max_grad_norm: float = field(
         default=10.0, metadata={"help": "Clips the gradient of encoder and task layers each to this norm; 0 does not."}
     )

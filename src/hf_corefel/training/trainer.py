@@ -16,7 +16,7 @@ from ..alignment import AlignmentReport
 from ..annotating import decode_batch
 from ..documents import AnnotatedDocument, Cluster, Document, Mention
 from ..metrics import evaluate
-from ..modeling_corefel import CorefELModel, CorefELOutput
+from ..modeling_corefel import CorefELModel
 from ..processing_corefel import CorefELProcessor
 from .arguments import CorefELTrainingArguments
 from .collator import PREDICTION_FIELDS, DocumentCollator, DocumentDataset
@@ -54,6 +54,9 @@ class CorefELTrainer(Trainer):
         **kwargs: Any,
     ) -> None:
         self.processor = processor
+        # Typed here because transformers leaves them without a type.
+        self.optimizer: Any
+        self.lr_scheduler: Any
         super().__init__(
             model=model,
             args=args,
@@ -69,8 +72,9 @@ class CorefELTrainer(Trainer):
 
     def create_optimizer(self, *unused: Any, **also_unused: Any) -> torch.optim.Optimizer:
         """AdamW with one group for the encoder's matrices, one for its biases and norms, one for the task layers."""
-        if self.optimizer is None:
-            args = self.args
+        optimizer: torch.optim.Optimizer | None = self.optimizer
+        if optimizer is None:
+            args: Any = self.args
             groups: dict[str, list[nn.Parameter]] = {"matrices": [], "vectors": [], "task": []}
             for name, parameter in self.model.named_parameters():
                 if parameter.requires_grad:
@@ -82,14 +86,15 @@ class CorefELTrainer(Trainer):
                 "vectors": {"lr": args.encoder_learning_rate, "weight_decay": 0.0},
                 "task": {"lr": args.task_learning_rate, "weight_decay": 0.0},
             }
-            self.optimizer = torch.optim.AdamW(
+            optimizer = torch.optim.AdamW(
                 [{"params": groups[name], "name": name, **settings[name]} for name in groups if groups[name]],
                 betas=(args.adam_beta1, args.adam_beta2),
                 eps=args.adam_epsilon,
             )
             if args.group_max_grad_norm > 0:
-                self.optimizer.register_step_pre_hook(self._clip_groups)
-        return self.optimizer
+                optimizer.register_step_pre_hook(self._clip_groups)
+            self.optimizer = optimizer
+        return optimizer
 
     def _clip_groups(self, optimizer: torch.optim.Optimizer, *unused: Any) -> None:
         sides: dict[bool, list[nn.Parameter]] = {True: [], False: []}
@@ -102,9 +107,9 @@ class CorefELTrainer(Trainer):
         self, num_training_steps: int, optimizer: torch.optim.Optimizer | None = None, **unused: Any
     ) -> LambdaLR:
         """One linear schedule a group, see `CorefELTrainingArguments`."""
-        if self.lr_scheduler is None:
-            optimizer = optimizer or self.optimizer
-            assert optimizer is not None
+        scheduler: LambdaLR | None = self.lr_scheduler
+        if scheduler is None:
+            optimizer = optimizer or self.create_optimizer()
             warmup = max(1, round(self.args.encoder_warmup * num_training_steps))
             left = max(1, num_training_steps - warmup)
             end = self.args.task_learning_rate_end / max(self.args.task_learning_rate, 1e-12)
@@ -115,14 +120,14 @@ class CorefELTrainer(Trainer):
             def task(step: int) -> float:
                 return 1.0 + (end - 1.0) * min(1.0, step / max(1, num_training_steps))
 
-            rates = [task if group["name"] == "task" else encoder for group in optimizer.param_groups]
-            self.lr_scheduler = LambdaLR(optimizer, rates)
-        return self.lr_scheduler
+            rates: list[Any] = [task if group["name"] == "task" else encoder for group in optimizer.param_groups]
+            scheduler = self.lr_scheduler = LambdaLR(optimizer, rates)
+        return scheduler
 
     def compute_loss(
         self, model: nn.Module, inputs: dict[str, Any], return_outputs: bool = False, **unused: Any
-    ) -> Tensor | tuple[Tensor, CorefELOutput]:
-        """The model's loss; the fields that only predictions need stay behind."""
+    ) -> Any:
+        """The model's loss, or (loss, `CorefELOutput`); the fields that only predictions need stay behind."""
         output = model(**{name: value for name, value in inputs.items() if name not in PREDICTION_FIELDS})
         return (output.loss, output) if return_outputs else output.loss
 
@@ -153,7 +158,8 @@ class CorefELTrainer(Trainer):
         """
         inputs = self._prepare_inputs(inputs)
         with torch.no_grad(), self.compute_loss_context_manager():
-            loss, output = self.compute_loss(model, inputs, return_outputs=True)  # type: ignore[misc]
+            output: Any = self.compute_loss(model, inputs, return_outputs=True)[1]
+        loss: Tensor = output.loss
         if prediction_loss_only:
             return loss.detach(), None, None
         _, clusters = decode_batch(self.accelerator.unwrap_model(model), output)
@@ -198,9 +204,7 @@ class CorefELTrainer(Trainer):
         return super().get_eval_dataloader(eval_dataset if isinstance(eval_dataset, str) else _as_dataset(eval_dataset))
 
 
-def documents_from_rows(
-    gold: list[Document], rows: np.ndarray, processor: CorefELProcessor
-) -> list[AnnotatedDocument]:
+def documents_from_rows(gold: list[Document], rows: np.ndarray, processor: CorefELProcessor) -> list[AnnotatedDocument]:
     """Predictions of `CorefELTrainer.prediction_step` as documents.
 
     Args:

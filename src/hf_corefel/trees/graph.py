@@ -114,8 +114,8 @@ class TreeGraph:
         return entities, (entity_share @ heads).T, root_share @ heads
 
     def entropy(self) -> float:
-        """Returns the entropy of the tree, NaN if there is no tree."""
-        if self.log_weight == -np.inf:
+        """Returns the entropy of the tree, NaN if there is no tree or a score is NaN or +inf."""
+        if not np.isfinite(self.log_weight):
             return np.nan
         # Every tree has one edge into each span, so a constant taken off all of them changes nothing but rounding.
         top = np.maximum(self.rho, self.span_to_span.max(axis=0, initial=-np.inf))

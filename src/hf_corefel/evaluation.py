@@ -1,0 +1,152 @@
+"""End-to-end evaluation on a corpus: the public pipeline on the text alone, gold only afterwards."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .alignment import align_clusters
+from .corpora import read_dwie, read_dwie_texts
+from .documents import AnnotatedDocument, Document, Mention
+from .metrics import Scores, bootstrap_interval, score_documents
+from .pipeline_corefel import CorefELPipeline, load_pipeline
+from .processing_corefel import CorefELProcessor
+
+__all__ = ["TableShare", "candidate_share", "evaluate_corpus", "predict", "read_predictions"]
+
+_INTERVALS = ("coref_f1", "el_mention_f1", "el_hard_f1")
+
+Progress = Callable[[int, int], None]
+
+
+def evaluate_corpus(
+    data_dir: str | Path,
+    *,
+    split: str = "test",
+    model: str | Path | None = None,
+    limit: int | None = None,
+    out: str | Path | None = None,
+    predictions: str | Path | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Scores a model on DWIE.
+
+    The texts are annotated and the predictions written to a file; then gold is read, and the file scored.
+
+    Args:
+        data_dir: The corpus in its official JSON, with content.
+        split: ``train``, ``test`` or ``all``.
+        model: A saved model; the bundled checkpoint when None.
+        limit: Only that many documents.
+        out: Also writes the scores there, as JSON.
+        predictions: Where the predictions go, one JSON object a line; a temporary file when None.
+        progress: Called with the documents done and their number.
+
+    Returns:
+        Micro scores over the documents as fractions, 95 % bootstrap intervals over documents, and what the
+        alias table gives away (see `candidate_share`).
+    """
+    pipeline = load_pipeline(model)
+    texts = list(read_dwie_texts(data_dir, split))[:limit]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(predictions) if predictions is not None else Path(folder) / "predictions.jsonl"
+        predict(pipeline, texts, path, progress)
+        gold = list(read_dwie(data_dir, split, strict=False))[:limit]
+        scores = score(gold, read_predictions(path), pipeline.processor)
+    if out is not None:
+        Path(out).write_text(json.dumps(scores, indent=1) + "\n", encoding="utf-8")
+    return scores
+
+
+def predict(
+    pipeline: CorefELPipeline, documents: Sequence[Document], path: Path, progress: Progress | None = None
+) -> None:
+    """Annotates documents one by one into a file of JSON lines."""
+    with path.open("w", encoding="utf-8") as file:
+        for i, document in enumerate(documents):
+            file.write(json.dumps(pipeline(document), ensure_ascii=False) + "\n")
+            if progress is not None:
+                progress(i + 1, len(documents))
+
+
+def read_predictions(path: str | Path) -> list[AnnotatedDocument]:
+    """Reads what `predict` wrote."""
+    with Path(path).open(encoding="utf-8") as file:
+        return [AnnotatedDocument.from_dict(json.loads(line)) for line in file]
+
+
+def score(
+    gold: Sequence[Document], predicted: Sequence[AnnotatedDocument], processor: CorefELProcessor
+) -> dict[str, Any]:
+    """The scores that `evaluate_corpus` returns, of predictions in the order of the gold documents."""
+    kb, limit = processor.knowledge_base, processor.settings["max_candidates"]
+
+    def candidates(document: Document, mention: Mention) -> set[str]:
+        return {candidate.entity for candidate in kb.candidates(document.text[mention.begin : mention.end], limit)}
+
+    parts = score_documents(gold, predicted, candidates=candidates)
+    total = sum(parts, Scores()).to_dict()
+    share = candidate_share(gold, processor)
+    result: dict[str, Any] = {
+        "documents": len(gold),
+        "coreference": {
+            "average_f1": total["coref_f1"],
+            **{name: _prf(total, name) for name in ("muc", "b_cubed", "ceaf_e", "mention")},
+        },
+        "entity_linking": {"el_m": _prf(total, "el_mention"), "el_h": _prf(total, "el_hard")},
+        "hard_cases": {"accuracy": total["hard_case_accuracy"], "mentions": int(total["hard_cases"])},
+        "alias_table": share.to_dict(),
+    }
+    if len(parts) > 1:
+        intervals = {key: bootstrap_interval(parts, key) for key in _INTERVALS}
+        result["interval_95"] = {key: f"{low:.4f} – {high:.4f}" for key, (low, high) in intervals.items()}
+    return result
+
+
+def _prf(scores: dict[str, float], name: str) -> dict[str, float]:
+    return {part: scores[f"{name}_{part}"] for part in ("precision", "recall", "f1")}
+
+
+@dataclass(frozen=True)
+class TableShare:
+    """What an alias table knows of a corpus.
+
+    Attributes:
+        spans_with_candidates: Candidate spans of the texts that have an entity in the table.
+        gold_mentions_among_them: How many of these are gold mentions. A table made from a corpus' mentions
+            gives mentions away: the nearer the share is to 1, the less finding them means.
+        linked_mentions: Gold mentions with an entity.
+        with_gold_candidate: How many of these have it among their own candidates.
+    """
+
+    spans_with_candidates: int
+    gold_mentions_among_them: int
+    linked_mentions: int
+    with_gold_candidate: int
+
+    def to_dict(self) -> dict[str, float]:
+        return {
+            "gold_share_of_spans_with_candidates": self.gold_mentions_among_them / max(1, self.spans_with_candidates),
+            "candidate_recall_of_linked_mentions": self.with_gold_candidate / max(1, self.linked_mentions),
+        }
+
+
+def candidate_share(gold: Iterable[Document], processor: CorefELProcessor) -> TableShare:
+    """Counts over documents how far having candidates gives away being a mention, and the table's recall."""
+    counts = [0, 0, 0, 0]
+    for document in gold:
+        # The text alone: a corpus' own candidate lists would be counted as the table's.
+        encoded = processor.encode(Document(document.text, document.id))
+        aligned = align_clusters(document.clusters or [], encoded.spans.offsets, encoded.candidates, encoded.entities)
+        having = {tuple(o) for o in encoded.spans.offsets[(encoded.candidates >= 0).any(axis=1)].tolist()}
+        mentions = {m.offsets: c.entity for c in document.clusters or [] for m in c.mentions}
+        linked = aligned.report.linked_mentions
+        counts[0] += len(having)
+        counts[1] += sum(offsets in mentions for offsets in having)
+        counts[2] += linked
+        counts[3] += linked - aligned.report.linked_mentions_without_candidate
+    return TableShare(*counts)
