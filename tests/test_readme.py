@@ -35,7 +35,7 @@ def test_demo_prints_what_the_readme_shows(updater: ModuleType, monkeypatch: pyt
     assert [float(n) for n in NUMBER.findall(printed)] == pytest.approx(
         [float(n) for n in NUMBER.findall(shown)], abs=0.0101
     )
-    assert "NATO" in shown
+    assert "Angela_Merkel" in shown
 
 
 def test_with_demo_block_replaces_the_block_and_nothing_else(updater: ModuleType) -> None:

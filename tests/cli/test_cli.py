@@ -104,6 +104,7 @@ def test_piped_table_has_no_colour_and_fits_its_width_whatever_the_terminal(
     assert run("annotate", news)[1] == plain[1]
     assert "\x1b" not in plain[1]
     assert max(map(len, plain[1].splitlines())) <= 100
+    assert [line for line in plain[1].splitlines() if line != line.rstrip()] == []
 
 
 def test_control_characters_of_a_text_do_not_reach_the_terminal(pipelines: FakePipelines, tmp_path: Path) -> None:
@@ -112,7 +113,7 @@ def test_control_characters_of_a_text_do_not_reach_the_terminal(pipelines: FakeP
     status, out, _ = run("annotate", str(hostile))
     assert status == 0
     assert "\x1b" not in out
-    assert "[bold]\N{REPLACEMENT CHARACTER}[31m.txt: 0 clusters, 0 mentions" in "".join(out.splitlines())
+    assert "[bold]\N{REPLACEMENT CHARACTER}[31m.txt: 0 clusters, 0 mentions" in out
 
 
 def test_json_is_one_object_a_line_with_the_file_as_id(pipelines: FakePipelines, news: str) -> None:

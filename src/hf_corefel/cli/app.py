@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
+from rich.text import Text
 
 from hf_corefel.cli.inputs import UnreadableInputError, read_text
-from hf_corefel.cli.rendering import LEGEND, ProgressBar, clusters_table, document_heading, make_console, scores_table
+from hf_corefel.cli.rendering import LEGEND, ProgressBar, clusters_table, document_heading, scores_table, show
 from hf_corefel.documents import AnnotatedDocument
 from hf_corefel.version import __version__
 
@@ -92,12 +93,9 @@ def _print_document(name: str, document: AnnotatedDocument, *, as_json: bool, qu
     if as_json:
         print(json.dumps(document.to_dict(), ensure_ascii=False), flush=True)
         return
-    console = make_console()
-    console.print(document_heading(name, document))
-    console.print()
+    show(document_heading(name, document), Text())
     if document.clusters:
-        console.print(clusters_table(document))
-        console.print()
+        show(clusters_table(document), Text())
     if not quiet:
         for warning in document.warnings:
             _complain(f"{name}: warning: {warning}")
@@ -137,7 +135,7 @@ def annotate(
                 shown = shown or bool(document.clusters)
             progress.advance()
     if shown and not (as_json or quiet):
-        make_console().print(LEGEND)
+        show(LEGEND)
     if failed:
         raise typer.Exit(1)
 
@@ -161,7 +159,7 @@ def evaluate(
             scores = evaluate_corpus(data_dir, split=split, model=model, limit=limit, out=out, progress=progress.update)
     except (OSError, ValueError) as error:
         _fail(f"cannot evaluate on {data_dir}: {error}")
-    make_console().print(scores_table(scores))
+    show(scores_table(scores))
 
 
 def main() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, TextIO
 
 from rich import box
@@ -15,7 +15,7 @@ from rich.text import Text
 
 from hf_corefel.documents import AnnotatedDocument, Cluster, Mention
 
-__all__ = ["LEGEND", "ProgressBar", "clusters_table", "document_heading", "make_console", "scores_table"]
+__all__ = ["LEGEND", "ProgressBar", "clusters_table", "document_heading", "make_console", "scores_table", "show"]
 
 PIPED_WIDTH = 100
 LEGEND = Text(
@@ -35,6 +35,17 @@ def make_console(stream: TextIO | None = None) -> Console:
     if stream.isatty():
         return Console(file=stream, highlight=False)
     return Console(file=stream, width=PIPED_WIDTH, force_terminal=False, color_system=None, highlight=False)
+
+
+def show(*parts: Text | Table) -> None:
+    """Prints on standard output; off a terminal without the spaces that pad a table's last column."""
+    console = make_console()
+    with nullcontext() if console.is_terminal else console.capture() as capture:
+        for part in parts:
+            # A long file name in a line of text stays in one piece.
+            console.print(part, soft_wrap=isinstance(part, Text))
+    if capture is not None:
+        print("\n".join(line.rstrip() for line in capture.get().split("\n")), end="", flush=True)
 
 
 def _printable(text: str) -> str:
