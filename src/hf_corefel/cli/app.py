@@ -103,7 +103,7 @@ def _print_document(name: str, document: AnnotatedDocument, *, as_json: bool, qu
 
 @app.command()
 def annotate(
-    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="UTF-8 text files; - is standard input.")],
+    files: Annotated[list[str], typer.Argument(metavar="FILE", help="UTF-8 text files; - is standard input.")],
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a file and line.")] = False,
     model: ModelOption = None,
     quiet: QuietOption = False,
