@@ -11,7 +11,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from transformers import AutoConfig, AutoModel
+from transformers import AutoConfig, AutoModel, AutoProcessor
 
 from .configuration_corefel import CorefELConfig
 from .documents import AnnotatedDocument, Candidate, Cluster, Document, DocumentError, Mention
@@ -46,6 +46,7 @@ __all__ = [
 
 AutoConfig.register(CorefELConfig.model_type, CorefELConfig, exist_ok=True)
 AutoModel.register(CorefELConfig, CorefELModel, exist_ok=True)
+AutoProcessor.register(CorefELConfig, CorefELProcessor, exist_ok=True)
 register_pipeline()
 
 # Training pulls in Trainer and Accelerate, which whoever only annotates should not wait for.

@@ -17,7 +17,7 @@ from transformers.utils import cached_file
 
 from .alignment import Alignment, AlignmentReport, align_clusters
 from .configuration_corefel import CorefELConfig
-from .documents import Document
+from .documents import Candidate, Document
 from .kb import KnowledgeBase
 from .processing import PieceTokenizer, SpanTable, Windows, enumerate_spans, given_spans, lay_out_windows, split_words
 
@@ -153,7 +153,10 @@ class CorefELProcessor:
         name = str(pretrained_model_name_or_path)
         hub: dict[str, Any] = {key: kwargs[key] for key in _HUB_OPTIONS if key in kwargs}
         path = cached_file(name, _CONFIG_FILE, **hub)
-        settings = json.loads(Path(path).read_text(encoding="utf-8"))
+        try:
+            settings = json.loads(Path(path).read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise ValueError(f"{path}: no valid JSON: {error}") from error
         missing = [field for field in _FIELDS if field not in settings]
         if missing:
             raise ValueError(f"{path}: missing field {missing[0]!r}; save the processor again")
@@ -183,6 +186,9 @@ class CorefELProcessor:
         Args:
             documents: Texts or documents, one or many.
             gold: Adds the gold tensors, for the loss.
+
+        Raises:
+            ValueError: When there is no document.
         """
         several = [documents] if isinstance(documents, str | Document) else list(documents)
         encoded = [self.encode(item) for item in several]
@@ -252,9 +258,13 @@ class CorefELProcessor:
                 listed = document.candidates.get((begin, end))
                 if listed is None:
                     continue
-                best = sorted(listed, key=lambda candidate: (-candidate.prior, candidate.entity))[:limit]
-                if len(best) < len(listed):
-                    over = len(listed) - limit
+                # An entity that is listed twice would be two parallel edges: the highest prior stands.
+                unique: dict[str, Candidate] = {}
+                for candidate in sorted(listed, key=lambda candidate: (-candidate.prior, candidate.entity)):
+                    unique.setdefault(candidate.entity, candidate)
+                best = list(unique.values())[:limit]
+                if len(best) < len(unique):
+                    over = len(unique) - limit
                     warnings.append(f"span {begin}..{end}: {over} candidates beyond {limit} were dropped")
                 found[row], priors[row] = -1, 0.0
                 for k, candidate in enumerate(best):
@@ -276,15 +286,23 @@ class CorefELProcessor:
     # Batching -----------------------------------------------------------------------------------------
 
     def collate(self, documents: Sequence[EncodedDocument], *, gold: bool = False) -> dict[str, Tensor]:
-        """Pads encoded documents to the tensors of `CorefELModel.forward`, which names their shapes."""
+        """Pads encoded documents to the tensors of `CorefELModel.forward`, which names their shapes.
+
+        Raises:
+            ValueError: When there is no document.
+        """
+        if not documents:
+            raise ValueError("documents: a batch needs at least one")
         prefix, suffix = self._split_pieces.prefix, self._split_pieces.suffix
-        lengths = [end - begin for d in documents for begin, end in d.windows.bounds]
-        length = max(lengths, default=0) + len(prefix) + len(suffix)
-        shape = (len(documents), max((len(d.windows.bounds) for d in documents), default=0), length)
+        bounds = [d.windows.bounds for d in documents]
+        if not any(bounds):
+            bounds[0] = [(0, 0)]  # encoders want something to read, if only special tokens
+        length = max(end - begin for each in bounds for begin, end in each) + len(prefix) + len(suffix)
+        shape = (len(documents), max(map(len, bounds)), length)
         input_ids = np.full(shape, self.tokenizer.pad_token_id or 0, dtype=np.int64)
         attention = np.zeros(shape, dtype=np.int64)
         for b, d in enumerate(documents):
-            for w, (begin, end) in enumerate(d.windows.bounds):
+            for w, (begin, end) in enumerate(bounds[b]):
                 row = [*prefix, *d.piece_ids[begin:end].tolist(), *suffix]
                 input_ids[b, w, : len(row)] = row
                 attention[b, w, : len(row)] = 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,9 @@ import numpy as np
 from .words import WordTable
 
 __all__ = ["PieceTokenizer", "Pieces"]
+
+# Halves of characters that were cut apart, which tokenizers refuse.
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,7 @@ class PieceTokenizer:
 
     def __call__(self, text: str, words: WordTable) -> Pieces:
         """Pieces of `text`, assigned to `words`; a piece belongs to the first word that it overlaps."""
+        text = _SURROGATE.sub("\ufffd", text)
         if getattr(self.tokenizer, "is_fast", False):
             encoded = self.tokenizer(
                 text, add_special_tokens=False, return_offsets_mapping=True, truncation=False, verbose=False

@@ -44,12 +44,14 @@ def lay_out_windows(
     while start < count:
         stop = min(start + capacity, count)
         if stop < count:
-            sentence = _last_within(sentence_ends, start + capacity // 2, stop)
-            stop = sentence or _last_within(word_ends, start, stop) or stop
+            # Behind the end of the window before, which an overlap puts after the beginning of this one.
+            low = bounds[-1][1] if bounds else 0
+            sentence = _last_within(sentence_ends, max(low, start + capacity // 2), stop)
+            stop = sentence or _last_within(word_ends, low, stop) or stop
         bounds.append((start, stop))
         if stop == count:
             break
-        # The next window must reach further than this one, also when it begins with pieces of it.
+        # The next window must begin later than this one, also when it begins with pieces of it.
         begin = stop - min(overlap, stop - start - 1)
         start = _last_within(word_ends, start, begin) or begin if overlap else stop
     window = np.zeros(count, dtype=np.int64)

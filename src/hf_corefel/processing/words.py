@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,7 +12,10 @@ import numpy as np
 __all__ = ["WordTable", "letter_case", "split_words"]
 
 # Runs of letters, digits and combining marks, or single other signs: a mention begins and ends at one of these.
-_WORD = re.compile(r"[\w\u0300-\u036f\u200c\u200d]+|[^\w\s]")
+# Python's \w lacks combining marks, without which Hindi or pointed Hebrew would fall into single letters. Those of
+# the basic plane only: `re` searches a set that goes beyond it one character after the other.
+_MARKS = "".join(c for c in map(chr, range(0x300, 0x10000)) if unicodedata.category(c)[0] == "M" and not c.isalnum())
+_WORD = re.compile(rf"[\w{_MARKS}\u200c\u200d]+|[^\w\s]")
 _SENTENCE_END = frozenset(".!?…。！？")
 
 
