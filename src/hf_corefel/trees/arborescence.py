@@ -59,7 +59,8 @@ def maximum_arborescence(scores: FloatArray) -> IntArray:
 
     row = list(range(n))  # row of `incoming` of each node, original or contracted
     top = np.arange(-1, n)  # the outermost node that an original source (root first) is in now
-    members = [[v + 1] for v in range(n)]
+    members = list(np.arange(1, n + 1).reshape(n, 1))
+    columns = np.arange(n + 1)
     enclosing: list[int] = [-1] * n
     edges: list[tuple[int, int]] = [(-1, -1)] * n
     finished = [False] * n
@@ -85,14 +86,16 @@ def maximum_arborescence(scores: FloatArray) -> IntArray:
             del path[-len(cycle) :]
             on_path.difference_update(cycle)
             rows = np.array([row[c] for c in cycle])
-            gains = incoming[rows] - incoming[rows, [edges[c][0] for c in cycle]][:, None]
+            gains = incoming[rows]
+            gains -= gains[range(len(cycle)), [edges[c][0] for c in cycle]][:, None]
             best = gains.argmax(axis=0)
-            inside = [source for c in cycle for source in members[c]]
+            inside = np.concatenate([members[c] for c in cycle])
             contracted = len(row)
             row.append(row[origin])
-            incoming[row[origin]] = gains[best, np.arange(n + 1)]
-            incoming[row[origin], inside] = -np.inf
-            targets[row[origin]] = targets[rows[best], np.arange(n + 1)]
+            into = incoming[row[origin]]
+            into[:] = gains[best, columns]
+            into[inside] = -np.inf
+            targets[row[origin]] = targets[rows[best], columns]
             top[inside] = contracted
             members.append(inside)
             for c in cycle:
