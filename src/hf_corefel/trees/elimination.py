@@ -31,7 +31,7 @@ single root edge only Z >= exp(-650) is looked at.
 V is the expected number of children of k, so the one difference costs an absolute error near 1e-16 in the marginal
 ``w * G`` and no more. With a single root edge ``G[root, k] = y_root / d_k``, since d_k does not depend on rho then.
 
-Everything here is plain numpy on one graph of n nodes. Weights are one array ``[n + 1, n]``: row i < n holds the
+Everything here is float64 numpy on one graph of n nodes. Weights are one array ``[n + 1, n]``: row i < n holds the
 edges out of node i, row n those out of the root.
 """
 
