@@ -54,7 +54,7 @@ def read_dwie_texts(folder: str | Path, split: str = "all") -> Iterator[Document
     """
     for path, article in _articles(Path(folder), split, strict=False):
         if article.get("content"):
-            yield Document(article["content"], id=str(article["id"]))
+            yield Document(article["content"], id=str(article.get("id") or path.stem))
         else:
             _raise_or_warn(CorpusError(f"{path}: field 'content' is missing or empty"), strict=False)
 
@@ -74,7 +74,7 @@ def _articles(folder: Path, split: str, strict: bool) -> Iterator[tuple[Path, di
         except CorpusError as error:
             _raise_or_warn(error, strict)
         else:
-            if split == "all" or split in article.get("tags", ()):
+            if split == "all" or split in (article.get("tags") or ()):
                 yield path, article
 
 
@@ -104,21 +104,25 @@ def read_dwie_article(
         where: How messages call it.
         candidates: See `read_dwie`.
         strict: Raises when a mention's text differs from the content; otherwise warns and drops that mention.
+
+    Raises:
+        CorpusError: When the article is malformed or has no text; the message says where.
     """
-    for name in ("id", "content", "mentions", "concepts"):
-        if not article.get(name) and article.get(name) != []:
-            hint = "; the annotation without text needs the official download" if name == "content" else ""
-            raise CorpusError(f"{where}: field {name!r} is missing or empty{hint}")
-    text = article["content"]
-    links = {concept["concept"]: concept.get("link") or None for concept in article["concepts"]}
+    if not article.get("content"):
+        hint = "the annotation without text needs the official download"
+        raise CorpusError(f"{where}: field 'content' is missing or empty; {hint}")
+    name, text = _field(article, "id", str, where), _field(article, "content", str, where)
+    links: dict[int, str | None] = {}
+    for i, item in enumerate(_field(article, "concepts", list, where)):
+        here = f"{where}: concepts[{i}]"
+        concept = _field(item, "concept", int, here)
+        links[concept] = _field(item, "link", str, here) if item.get("link") else None
     members: dict[int, list[Mention]] = {}
     given: dict[tuple[int, int], list[Candidate]] = {}
-    for i, item in enumerate(article["mentions"]):
+    for i, item in enumerate(_field(article, "mentions", list, where)):
         here = f"{where}: mentions[{i}]"
-        try:
-            begin, end, surface, concept = (item[key] for key in ("begin", "end", "text", "concept"))
-        except (KeyError, TypeError) as error:
-            raise CorpusError(f"{here}: missing field {error}") from error
+        begin, end, concept = (_field(item, key, int, here) for key in ("begin", "end", "concept"))
+        surface = _field(item, "text", str, here)
         if concept not in links:
             raise CorpusError(f"{here}: concept {concept!r} is not among the concepts")
         if text[begin:end] != surface:
@@ -129,16 +133,34 @@ def read_dwie_article(
             continue
         members.setdefault(concept, []).append(Mention(begin, end, surface))
         if candidates:
-            listed = zip(item.get("candidates") or (), item.get("scores") or (), strict=True)
-            given[begin, end] = [Candidate(entity, float(score)) for entity, score in listed]
+            given[begin, end] = _listed_candidates(item, here)
     clusters = [
         Cluster(tuple(sorted(mentions, key=lambda m: m.offsets)), links[concept])
-        for concept, mentions in sorted(members.items(), key=lambda pair: pair[1][0].offsets)
+        for concept, mentions in members.items()
     ]
+    clusters.sort(key=lambda cluster: cluster.mentions[0].offsets)
     try:
-        return Document(text, id=str(article["id"]), clusters=clusters, candidates=given)
+        return Document(text, id=name, clusters=clusters, candidates=given)
     except DocumentError as error:
         raise CorpusError(f"{where}: {error}") from error
+
+
+def _field(item: Any, name: str, kind: type, where: str) -> Any:
+    """A field of an object, of the kind it must have."""
+    if not isinstance(item, dict):
+        raise CorpusError(f"{where}: expected an object with fields, got {type(item).__name__}")
+    if not isinstance(item.get(name), kind):
+        problem = f"expected {kind.__name__}, got {item[name]!r}" if name in item else "missing"
+        raise CorpusError(f"{where}: field {name!r}: {problem}")
+    return item[name]
+
+
+def _listed_candidates(item: dict[str, Any], where: str) -> list[Candidate]:
+    listed = item.get("candidates") or (), item.get("scores") or ()
+    try:
+        return [Candidate(entity, float(score)) for entity, score in zip(*listed, strict=True)]
+    except (TypeError, ValueError) as error:
+        raise CorpusError(f"{where}: 'candidates' and 'scores' must be lists of one length: {error}") from error
 
 
 def development_split(train: Sequence[Document]) -> tuple[list[Document], list[Document]]:
