@@ -2,10 +2,184 @@
 
 from __future__ import annotations
 
+import functools
 import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
 
 # An id that is not in the cache would otherwise be looked for on the Hub, for half a minute.
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["HF_DATASETS_OFFLINE"] = "1"
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
+
+
+# A small world for the tests of model, pipeline and training: names, places, and what they stand for.
+TINY_WORDS = (
+    "[PAD] [UNK] [CLS] [SEP] [MASK] anna berg carl moss oslo bergen norway the a minister of city mayor "
+    "met in praised she he and said then left river fjord team coach won lost again yesterday . , ' - "
+    "hall harbour bridge old new king queen visited spoke to with about many people ##s ##es"
+).split()
+TINY_ALIASES = [
+    ("Anna Berg", [("Anna_Berg", 0.9), ("Berg_(painter)", 0.1)]),
+    ("Berg", [("Anna_Berg", 0.5), ("Berg_(painter)", 0.3), ("Bergen", 0.2)]),
+    ("Carl Moss", [("Carl_Moss", 1.0)]),
+    ("Moss", [("Moss_(town)", 0.7), ("Carl_Moss", 0.3)]),
+    ("Oslo", [("Oslo", 0.8), ("Oslo_(band)", 0.2)]),
+    ("Bergen", [("Bergen", 1.0)]),
+    ("Norway", [("Norway", 1.0)]),
+]
+TINY_GOLD = [
+    (
+        "Anna Berg met Carl Moss in Oslo. Berg praised Moss. Then she left the city.",
+        {"Anna_Berg": ["Anna Berg", "Berg", "she"], "Carl_Moss": ["Carl Moss", "Moss"], "Oslo": ["Oslo", "the city"]},
+        [],
+    ),
+    (
+        "The mayor of Bergen met the coach. The coach said many people visited Bergen.",
+        {"Bergen": ["Bergen", "Bergen"]},
+        [["the coach", "The coach"]],
+    ),
+    (
+        "Norway won again. Moss, the minister, spoke to the team about Norway. He left yesterday.",
+        {"Norway": ["Norway", "Norway"], "Carl_Moss": ["Moss", "He"]},
+        [["the team"]],
+    ),
+]
+
+
+def _gold_document(number: int) -> Any:
+    """The document with each surface at its first place after those that stand before it in its cluster."""
+    from hf_corefel import Cluster, Document, Mention
+
+    text, linked, unlinked = TINY_GOLD[number]
+    taken: set[tuple[int, int]] = set()
+
+    def mention(surface: str) -> Mention:
+        pattern = re.compile(rf"\b{re.escape(surface)}\b")
+        begin, end = next(m.span() for m in pattern.finditer(text) if not any(b <= m.start() < e for b, e in taken))
+        taken.add((begin, end))
+        return Mention(begin, end)
+
+    clusters = [Cluster(tuple(map(mention, surfaces)), entity) for entity, surfaces in linked.items()]
+    clusters += [Cluster(tuple(map(mention, surfaces))) for surfaces in unlinked]
+    return Document(text, id=f"tiny-{number}", clusters=clusters)
+
+
+@pytest.fixture(scope="session")
+def tiny_documents() -> list[Any]:
+    """Three gold documents of the small world."""
+    return [_gold_document(number) for number in range(len(TINY_GOLD))]
+
+
+@pytest.fixture(scope="session")
+def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of a random BERT with its tokenizer."""
+    import torch
+    from transformers import BertConfig, BertModel, BertTokenizerFast
+
+    folder = tmp_path_factory.mktemp("tiny-encoder")
+    (folder / "vocab.txt").write_text("\n".join(TINY_WORDS) + "\n", encoding="utf-8")
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        config = BertConfig(
+            vocab_size=len(TINY_WORDS),
+            hidden_size=16,
+            num_hidden_layers=2,
+            num_attention_heads=2,
+            intermediate_size=32,
+            max_position_embeddings=64,
+            # Hardly any word would have a vector of its own at the usual 0.02.
+            initializer_range=0.5,
+        )
+        BertModel(config).eval().save_pretrained(folder)
+    BertTokenizerFast.from_pretrained(str(folder)).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_knowledge_base() -> Any:
+    """The small world's entities with vectors of width 8."""
+    from hf_corefel import KnowledgeBase
+
+    names = sorted({entity for _, listed in TINY_ALIASES for entity, _ in listed})
+    vectors = np.random.default_rng(0).normal(size=(len(names), 8)).astype(np.float32)
+    return KnowledgeBase.build(TINY_ALIASES, vectors=(names, vectors))
+
+
+@pytest.fixture(scope="session")
+def tiny_model(tiny_encoder: Path) -> Callable[..., Any]:
+    """Makes a seeded model on the tiny encoder, in evaluation mode; keyword arguments are fields of its config."""
+    import torch
+
+    from hf_corefel import CorefELModel
+
+    sizes = {
+        "entity_vector_size": 8,
+        "mention_ffnn_size": 12,
+        "pair_ffnn_size": 12,
+        "entity_ffnn_size": 12,
+        "width_embedding_size": 4,
+        "distance_embedding_size": 4,
+        "max_span_words": 3,
+        "max_candidates": 3,
+        "window_size": 16,
+        "span_keep_ratio": 0.5,
+        "dropout": 0.0,
+    }
+
+    def make(seed: int = 0, **fields: Any) -> Any:
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
+            return CorefELModel.from_encoder(str(tiny_encoder), **{**sizes, **fields}).eval()
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def tiny_processor(tiny_encoder: Path, tiny_knowledge_base: Any) -> Callable[[Any], Any]:
+    """Makes the processor of a model's config."""
+    from transformers import AutoTokenizer
+
+    from hf_corefel import CorefELProcessor
+
+    tokenizer = AutoTokenizer.from_pretrained(str(tiny_encoder))
+    return lambda config: CorefELProcessor(tokenizer, tiny_knowledge_base, config)
+
+
+@pytest.fixture(scope="session")
+def tiny_trained(
+    tiny_model: Callable[..., Any], tiny_processor: Callable[..., Any], tiny_documents: list[Any]
+) -> Callable[[str], Any]:
+    """Gives a model of a head that knows the tiny documents by heart, one and the same every time: do not change it."""
+    import torch
+
+    @functools.cache
+    def train(head: str) -> Any:
+        model = tiny_model(head=head)
+        batch = tiny_processor(model.config)(tiny_documents, gold=True)
+        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+        for _ in range(90):
+            optimizer.zero_grad()
+            model(**batch.inputs).loss.backward()
+            optimizer.step()
+        return model
+
+    return train
+
+
+@pytest.fixture(scope="session")
+def tiny_folder(
+    tmp_path_factory: pytest.TempPathFactory, tiny_trained: Callable[[str], Any], tiny_processor: Callable[[Any], Any]
+) -> Path:
+    """Folder of a saved global model that knows the tiny documents, with its processor."""
+    folder = tmp_path_factory.mktemp("tiny-model")
+    model = tiny_trained("global")
+    model.save_pretrained(folder)
+    tiny_processor(model.config).save_pretrained(folder)
+    return folder

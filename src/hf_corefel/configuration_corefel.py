@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import copy
+import math
+from collections.abc import Callable
 from typing import Any
 
 from transformers import AutoConfig, PretrainedConfig
 
-__all__ = ["HEADS", "CorefELConfig"]
+__all__ = ["HEADS", "HEAD_MODULES", "CorefELConfig"]
 
 HEADS = ("standalone_coref", "standalone_linking", "local", "global")
+# Parameters that a head may need beyond encoder, spans and pruner.
+HEAD_MODULES = ("pairs", "entities", "pair_root", "entity_root", "nil")
 _CHOICES = {
     "head": HEADS,
     "root_score": ("paper", "original"),
@@ -29,6 +33,12 @@ _POSITIVE = (
     "window_size",
 )
 _NOT_NEGATIVE = ("case_embedding_size", "pair_product_dim", "ffnn_depth", "window_overlap")
+_RANGES: tuple[tuple[str, Callable[[float], bool], str], ...] = (
+    ("span_keep_ratio", lambda value: 0.0 < value <= 5.0, "in (0, 5]"),
+    ("dropout", lambda value: 0.0 <= value < 1.0, "in [0, 1)"),
+    ("mention_loss_weight", lambda value: 0.0 <= value < math.inf, "of at least 0"),
+)
+_FLAGS = ("use_width_prior", "use_candidate_prior")
 
 
 class CorefELConfig(PretrainedConfig):
@@ -153,18 +163,28 @@ class CorefELConfig(PretrainedConfig):
             value, least = getattr(self, name), 1 if name in _POSITIVE else 0
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise ValueError(f"CorefELConfig.{name} must be an integer of at least {least}; got {value!r}")
-        if not 0.0 < self.span_keep_ratio <= 5.0:
-            raise ValueError(f"CorefELConfig.span_keep_ratio must lie in (0, 5]; got {self.span_keep_ratio!r}")
-        if not 0.0 <= self.dropout < 1.0:
-            raise ValueError(f"CorefELConfig.dropout must lie in [0, 1); got {self.dropout!r}")
-        if not self.mention_loss_weight >= 0.0:
-            value = self.mention_loss_weight
-            raise ValueError(f"CorefELConfig.mention_loss_weight must not be negative; got {value!r}")
+        for name, holds, text in _RANGES:
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not holds(value):
+                raise ValueError(f"CorefELConfig.{name} must be a number {text}; got {value!r}")
+        for name in _FLAGS:
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"CorefELConfig.{name} must be True or False; got {getattr(self, name)!r}")
+        unknown = [name for name in self.head_modules if name not in HEAD_MODULES]
+        if unknown:
+            raise ValueError(f"CorefELConfig.head_modules may name {', '.join(HEAD_MODULES)}; got {unknown[0]!r}")
         if self.window_overlap >= self.window_size - 2:
             raise ValueError(
                 f"CorefELConfig.window_overlap ({self.window_overlap}) must leave room in "
                 f"window_size ({self.window_size})"
             )
+
+    @classmethod
+    def from_dict(cls, config_dict: dict[str, Any], **kwargs: Any) -> Any:
+        """As `PretrainedConfig.from_dict`, which sets fields of `kwargs` after checking; so it is done again."""
+        result = super().from_dict(config_dict, **kwargs)
+        (result[0] if isinstance(result, tuple) else result).check_values()
+        return result
 
     def get_text_config(self, *args: Any, **kwargs: Any) -> PretrainedConfig:
         """The encoder's configuration, so that `resize_token_embeddings` updates the right vocabulary size."""

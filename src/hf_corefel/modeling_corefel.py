@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from transformers import AutoModel, PreTrainedModel
 from transformers.utils import ModelOutput, logging
 
-from .configuration_corefel import CorefELConfig
+from .configuration_corefel import HEAD_MODULES, CorefELConfig
 from .heads import EdgeScores, GoldClustering, Head, make_head
 from .layers import EntityScorer, MentionPruner, PairScorer, SpanRepresentation, WindowEncoder
 
@@ -19,8 +19,7 @@ __all__ = ["CorefELModel", "CorefELOutput", "CorefELPreTrainedModel"]
 
 logger = logging.get_logger(__name__)
 
-# Parameters that a head needs beyond encoder, spans and pruner.
-_PAIRS, _ENTITIES, _PAIR_ROOT, _ENTITY_ROOT, _NIL = "pairs", "entities", "pair_root", "entity_root", "nil"
+_PAIRS, _ENTITIES, _PAIR_ROOT, _ENTITY_ROOT, _NIL = HEAD_MODULES
 
 
 def modules_of(head: str, root_score: str) -> set[str]:
@@ -134,7 +133,10 @@ class CorefELModel(CorefELPreTrainedModel):
     def _add_modules(self, names: set[str]) -> None:
         """Creates the scorers and vectors of `names` that do not exist yet; their values are uninitialised."""
         config, has = self.config, set(getattr(self, "_modules_of_heads", ()))
-        if names & {_PAIRS, _PAIR_ROOT} and _PAIRS not in has:
+        # A vector needs the scorer that it belongs to.
+        owners = {_PAIR_ROOT: _PAIRS, _ENTITY_ROOT: _ENTITIES, _NIL: _ENTITIES}
+        names = names | {owners[name] for name in names if name in owners}
+        if _PAIRS in names - has:
             self.pairs = PairScorer(
                 self.spans.size,
                 config.pair_ffnn_size,
@@ -146,7 +148,7 @@ class CorefELModel(CorefELPreTrainedModel):
             )
         elif _PAIR_ROOT in names - has:
             self.pairs.add_root()
-        if names & {_ENTITIES, _NIL, _ENTITY_ROOT} and _ENTITIES not in has:
+        if _ENTITIES in names - has:
             self.entities = EntityScorer(
                 self.spans.size,
                 config.entity_vector_size,
@@ -194,6 +196,8 @@ class CorefELModel(CorefELPreTrainedModel):
         missing = sorted(set(self.state_dict()) - before)
         if missing:
             self._initialize_missing(missing)
+            # New modules are born in training mode, whatever mode the model is in.
+            self.train(self.training)
             logger.warning("Head %r uses parameters that were never trained: %s", head, ", ".join(missing))
         return missing
 

@@ -75,7 +75,8 @@ class SpanRepresentation(nn.Module):
         offset = torch.arange(batch, device=begin.device).unsqueeze(1) * length
         piece = (begin + offset).reshape(-1)[owner] + within
         flat = pieces.reshape(batch * length, hidden)
-        logits = self.attention(flat).squeeze(-1).float()[piece]
+        logits = self.attention(flat).squeeze(-1)
+        logits = logits.to(torch.promote_types(logits.dtype, torch.float32))[piece]
         # The maximum only guards exp() against overflow and carries no gradient.
         top = torch.full_like(counts, -torch.inf, dtype=logits.dtype)
         top = top.scatter_reduce(0, owner, logits.detach(), reduce="amax")

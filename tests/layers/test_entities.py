@@ -1,0 +1,98 @@
+"""Entity scores against FFNN_L on the written-out concatenation."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from hf_corefel.layers import EntityScorer
+
+SPAN, ENTITY = 6, 4
+CANDIDATES = torch.tensor([[[0, 2, -1], [1, -1, -1], [-1, -1, -1]], [[3, -1, 0], [2, 1, 3], [0, 0, 0]]])
+
+
+def _scorer(depth: int = 2, *, prior: bool = False, nil: bool = True, root: bool = True) -> EntityScorer:
+    torch.manual_seed(depth)
+    scorer = EntityScorer(SPAN, ENTITY, 5, depth, 0.0, prior, nil, root).double()
+    for name, parameter in scorer.named_parameters(recurse=False):
+        assert name in ("nil", "root")
+        nn.init.normal_(parameter)
+    return scorer
+
+
+def _inputs() -> tuple[Tensor, Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(0)
+    shapes = ((2, 3, SPAN), (2, 3, 3), (2, 4, ENTITY))
+    spans, priors, vectors = (torch.randn(s, generator=generator, dtype=torch.float64) for s in shapes)
+    return spans, -priors.abs(), vectors
+
+
+def _naive(scorer: EntityScorer, span: Tensor, entity: Tensor, log_prior: Tensor | None = None) -> Tensor:
+    inputs, blocks = [span, entity], [scorer.span.weight, scorer.entity.weight]
+    if scorer.prior is not None and log_prior is not None:
+        inputs.append(log_prior.reshape(1))
+        blocks.append(scorer.prior.weight)
+    hidden = torch.cat(blocks, dim=1) @ torch.cat(inputs) + scorer.span.bias
+    for layer in [m for m in scorer.ffnn.layers if isinstance(m, nn.Linear)]:
+        hidden = layer.weight @ torch.relu(hidden) + layer.bias
+    return hidden.squeeze()
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2])
+@pytest.mark.parametrize("prior", [False, True])
+def test_equals_network_on_the_concatenation(depth: int, prior: bool) -> None:
+    scorer, (spans, log_priors, vectors) = _scorer(depth, prior=prior), _inputs()
+    scores = scorer(spans, CANDIDATES, log_priors, vectors)
+    assert scores.shape == CANDIDATES.shape
+    for b, n, k in torch.cartesian_prod(torch.arange(2), torch.arange(3), torch.arange(3)).tolist():
+        row = int(CANDIDATES[b, n, k])
+        expected = torch.zeros(()).double()
+        if row >= 0:
+            expected = _naive(scorer, spans[b, n], vectors[b, row], log_priors[b, n, k])
+        torch.testing.assert_close(scores[b, n, k], expected, rtol=1e-10, atol=1e-12)
+
+
+def test_prior_changes_scores_only_on_request() -> None:
+    spans, log_priors, vectors = _inputs()
+    plain, informed = _scorer(), _scorer(prior=True)
+    other = log_priors - 1.0
+    assert torch.equal(plain(spans, CANDIDATES, log_priors, vectors), plain(spans, CANDIDATES, other, vectors))
+    assert not torch.equal(
+        informed(spans, CANDIDATES, log_priors, vectors), informed(spans, CANDIDATES, other, vectors)
+    )
+
+
+@pytest.mark.parametrize("depth", [0, 2])
+def test_nil_and_root_are_entities_of_their_own(depth: int) -> None:
+    scorer, (spans, _, _) = _scorer(depth), _inputs()
+    for scores, vector in ((scorer.score_nil(spans), scorer.nil), (scorer.score_root(spans), scorer.root)):
+        for b in range(2):
+            for n in range(3):
+                torch.testing.assert_close(scores[b, n], _naive(scorer, spans[b, n], vector), rtol=1e-10, atol=1e-12)
+    assert not torch.equal(scorer.score_nil(spans), scorer.score_root(spans))
+
+
+def test_vectors_exist_on_request_only() -> None:
+    assert {name for name, _ in _scorer(nil=False).named_parameters(recurse=False)} == {"root"}
+    scorer = _scorer(nil=False, root=False)
+    assert not list(scorer.named_parameters(recurse=False))
+    scorer.add_nil()
+    assert scorer.nil.shape == (ENTITY,)
+
+
+def test_no_candidates_and_no_entities() -> None:
+    scorer, (spans, log_priors, vectors) = _scorer(prior=True), _inputs()
+    nothing = torch.full_like(CANDIDATES, -1)
+    assert torch.equal(scorer(spans, nothing, log_priors, vectors[:, :0]), torch.zeros(2, 3, 3, dtype=torch.float64))
+
+
+def test_gradients_reach_every_parameter_and_no_padding() -> None:
+    scorer, (spans, log_priors, vectors) = _scorer(prior=True), _inputs()
+    log_priors.requires_grad_(), spans.requires_grad_()
+    total = scorer(spans, CANDIDATES, log_priors, vectors).tanh().sum()
+    (total + scorer.score_nil(spans).tanh().sum() + scorer.score_root(spans).tanh().sum()).backward()
+    for name, value in [*scorer.named_parameters(), ("spans", spans)]:
+        assert value.grad is not None and torch.isfinite(value.grad).all() and value.grad.abs().sum() > 0, name
+    assert log_priors.grad is not None
+    assert torch.equal(log_priors.grad == 0, CANDIDATES < 0)

@@ -1,0 +1,142 @@
+"""The configuration: bad values are named, and the encoder's configuration survives saving."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from transformers import AutoConfig, BertConfig, RobertaConfig
+
+import hf_corefel
+from hf_corefel import CorefELConfig
+from hf_corefel.configuration_corefel import HEADS
+
+SIZES = [
+    "max_span_words",
+    "max_span_pieces",
+    "max_kept_spans",
+    "width_embedding_size",
+    "distance_embedding_size",
+    "mention_ffnn_size",
+    "pair_ffnn_size",
+    "entity_ffnn_size",
+    "entity_vector_size",
+    "max_candidates",
+    "window_size",
+]
+COUNTS = ["case_embedding_size", "pair_product_dim", "ffnn_depth", "window_overlap"]
+
+BAD = [
+    *[(name, value) for name in SIZES for value in (0, -1, 2.0, True, "3", None)],
+    *[(name, value) for name in COUNTS for value in (-1, 1.5, False, "0", None)],
+    *[("head", value) for value in ("xx", "", None, 1, ["global"])],
+    *[("root_score", value) for value in ("Paper", None)],
+    *[("edge_activation", value) for value in ("asinh", None)],
+    *[("span_keep_ratio", value) for value in (0.0, -0.1, 5.1, math.nan, "0.2", None, True)],
+    *[("dropout", value) for value in (-0.1, 1.0, math.nan, "0.3", None, True)],
+    *[("mention_loss_weight", value) for value in (-1.0, math.nan, math.inf, "1", None, True)],
+    *[("use_width_prior", value) for value in ("yes", None, 1)],
+    *[("use_candidate_prior", value) for value in ("no", None, 0)],
+    *[("head_modules", value) for value in (["pair"], ["pairs", "nill"])],
+]
+
+
+@pytest.mark.parametrize(("name", "value"), BAD)
+def test_bad_value_is_named(name: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=rf"^CorefELConfig\.{name} "):
+        CorefELConfig(**{name: value})
+
+
+@pytest.mark.parametrize(("size", "overlap"), [(16, 14), (16, 20), (2, 0)])
+def test_overlap_must_leave_room(size: int, overlap: int) -> None:
+    with pytest.raises(ValueError, match="window_overlap"):
+        CorefELConfig(window_size=size, window_overlap=overlap)
+
+
+@pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"case_embedding_size": 0, "pair_product_dim": 0, "ffnn_depth": 0, "window_overlap": 0},
+        {"span_keep_ratio": 5, "dropout": 0, "mention_loss_weight": 0},
+        {"window_size": 16, "window_overlap": 13},
+    ],
+)
+def test_extreme_values_are_taken(head: str, fields: dict[str, Any]) -> None:
+    config = CorefELConfig(head=head, **fields)
+    assert {name: getattr(config, name) for name in fields} == fields
+
+
+def test_round_trip_keeps_every_field(tmp_path: Path) -> None:
+    config = CorefELConfig(
+        BertConfig(hidden_size=24, num_attention_heads=3, vocab_size=61),
+        head="local",
+        root_score="original",
+        edge_activation="arsinh",
+        span_keep_ratio=0.4,
+        use_width_prior=True,
+        head_modules=["nil", "entities"],
+        id2label={0: "x"},
+    )
+    config.save_pretrained(tmp_path)
+    loaded = CorefELConfig.from_pretrained(tmp_path)
+    ours = [name for name in vars(CorefELConfig()) if hasattr(config, name)]
+    assert {"head", "span_keep_ratio", "head_modules", "use_width_prior"} <= set(ours)
+    for name in ours:
+        if name not in ("encoder_config", "_name_or_path", "transformers_version"):
+            assert getattr(loaded, name) == getattr(config, name), name
+    assert isinstance(loaded.encoder_config, BertConfig)
+    left, right = (c.encoder_config.to_dict() for c in (config, loaded))
+    assert {k: v for k, v in left.items() if k != "transformers_version"} == {
+        k: v for k, v in right.items() if k != "transformers_version"
+    }
+
+
+def test_auto_config_knows_it(tmp_path: Path) -> None:
+    CorefELConfig(head="standalone_coref").save_pretrained(tmp_path)
+    loaded = AutoConfig.from_pretrained(tmp_path)
+    assert type(loaded) is hf_corefel.CorefELConfig
+    assert loaded.head == "standalone_coref"
+
+
+def test_encoder_config_as_object_dict_or_none() -> None:
+    encoder = RobertaConfig(hidden_size=32, num_attention_heads=4)
+    by_object = CorefELConfig(encoder)
+    assert isinstance(by_object.encoder_config, RobertaConfig)
+    given = encoder.to_dict()
+    by_dict = CorefELConfig(given)
+    assert isinstance(by_dict.encoder_config, RobertaConfig)
+    assert by_dict.encoder_config.hidden_size == by_object.encoder_config.hidden_size == 32
+    assert given["model_type"] == "roberta", "the caller's dict was changed"
+    assert isinstance(CorefELConfig({"hidden_size": 36}).encoder_config, BertConfig)
+    assert CorefELConfig().encoder_config.hidden_size == BertConfig().hidden_size
+
+
+def test_encoder_config_is_not_shared() -> None:
+    encoder = BertConfig(hidden_size=32, num_attention_heads=4)
+    CorefELConfig(encoder).encoder_config.hidden_size = 8
+    assert encoder.hidden_size == 32
+
+
+def test_bad_field_at_loading_is_named(tmp_path: Path) -> None:
+    CorefELConfig().save_pretrained(tmp_path)
+    assert CorefELConfig.from_pretrained(tmp_path, head="local").head == "local"
+    with pytest.raises(ValueError, match=r"CorefELConfig\.head "):
+        CorefELConfig.from_pretrained(tmp_path, head="xx")
+    with pytest.raises(ValueError, match=r"CorefELConfig\.dropout "):
+        CorefELConfig.from_pretrained(tmp_path, dropout=2.0, return_unused_kwargs=True)
+
+
+def test_unused_arguments_are_given_back(tmp_path: Path) -> None:
+    CorefELConfig().save_pretrained(tmp_path)
+    config, unused = CorefELConfig.from_pretrained(tmp_path, head="local", nonsense=1, return_unused_kwargs=True)
+    assert config.head == "local"
+    assert unused == {"nonsense": 1}
+
+
+def test_text_config_is_the_encoders() -> None:
+    config = CorefELConfig({"vocab_size": 77})
+    assert config.get_text_config() is config.encoder_config
+    assert config.get_text_config(decoder=True).vocab_size == 77
