@@ -223,7 +223,8 @@ def test_evaluate_prints_a_table_of_scores(evaluation: FakeEvaluation, tmp_path:
         ["coreference", "/", "average", "0.5000"],
         ["linking", "/", "el_m", "1.0000"],
     ]
-    assert evaluation.calls == [(tmp_path, {"split": "test", "model": None, "limit": 2, "out": out_file})]
+    options = {"split": "test", "model": None, "limit": 2, "out": out_file, "predictions": None}
+    assert evaluation.calls == [(tmp_path, options)]
 
 
 def test_evaluate_names_what_is_wrong(evaluation: FakeEvaluation, tmp_path: Path) -> None:

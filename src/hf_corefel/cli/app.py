@@ -149,14 +149,28 @@ def evaluate(
     model: ModelOption = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Score only the first LIMIT documents.")] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the scores there, as JSON.")] = None,
+    predictions: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Keep the predictions there, as JSON lines.")
+    ] = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Score a model on a corpus: coreference, entity linking and their hard cases."""
+    """Score a model on DWIE end to end: coreference, entity linking and their hard cases.
+
+    The pipeline reads the texts alone; the annotation is read once the predictions are written.
+    """
     from hf_corefel.evaluation import evaluate_corpus
 
     try:
         with ProgressBar("Evaluating", None, shown=not quiet) as progress, _silent_transformers():
-            scores = evaluate_corpus(data_dir, split=split, model=model, limit=limit, out=out, progress=progress.update)
+            scores = evaluate_corpus(
+                data_dir,
+                split=split,
+                model=model,
+                limit=limit,
+                out=out,
+                predictions=predictions,
+                progress=progress.update,
+            )
     except (OSError, ValueError) as error:
         _fail(f"cannot evaluate on {data_dir}: {error}")
     show(scores_table(scores))

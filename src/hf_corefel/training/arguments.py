@@ -14,7 +14,7 @@ class CorefELTrainingArguments(TrainingArguments):
     """`TrainingArguments` with separate schedules for encoder and task layers.
 
     The encoder's rate warms up and falls to 0, the task layers' falls from `task_learning_rate` to
-    `task_learning_rate_end`, both linearly (model.md's recipe of Zaporojets et al., 2022). `learning_rate`
+    `task_learning_rate_end`, both linearly (the recipe of Zaporojets et al., 2022). `learning_rate`
     and `lr_scheduler_type` of the base class are not used.
     """
 
