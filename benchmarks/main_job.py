@@ -47,6 +47,7 @@ def in_process() -> list[float]:
 
 
 def main(runs: int = 3) -> None:
+    """Runs everything and prints the table."""
     imports = min(seconds([sys.executable, "-c", IMPORTS]) for _ in range(runs))
     load, first, second = (min(values) for values in zip(*(in_process() for _ in range(runs)), strict=True))
     command = [sys.executable, "-m", "hf_corefel.cli", "annotate", str(REPORT)]
