@@ -20,11 +20,11 @@ os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
 
 
 # A small world for the tests of model, pipeline and training: names, places, and what they stand for.
-TINY_WORDS = (
-    "[PAD] [UNK] [CLS] [SEP] [MASK] anna berg carl moss oslo bergen norway the a minister of city mayor "
-    "met in praised she he and said then left river fjord team coach won lost again yesterday . , ' - "
-    "hall harbour bridge old new king queen visited spoke to with about many people ##s ##es"
-).split()
+TINY_WORDS = """
+[PAD] [UNK] [CLS] [SEP] [MASK] anna berg carl moss oslo bergen norway the a minister of city mayor met in praised she
+he and said then left river fjord team coach won lost again yesterday . , ' - hall harbour bridge old new king queen
+visited spoke to with about many people ##s ##es
+"""
 TINY_ALIASES = [
     ("Anna Berg", [("Anna_Berg", 0.9), ("Berg_(painter)", 0.1)]),
     ("Berg", [("Anna_Berg", 0.5), ("Berg_(painter)", 0.3), ("Bergen", 0.2)]),
@@ -84,16 +84,18 @@ def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from transformers import BertConfig, BertModel, BertTokenizerFast
 
     folder = tmp_path_factory.mktemp("tiny-encoder")
-    (folder / "vocab.txt").write_text("\n".join(TINY_WORDS) + "\n", encoding="utf-8")
+    (folder / "vocab.txt").write_text("\n".join(TINY_WORDS.split()) + "\n", encoding="utf-8")
     with torch.random.fork_rng():
         torch.manual_seed(0)
         config = BertConfig(
-            vocab_size=len(TINY_WORDS),
+            vocab_size=len(TINY_WORDS.split()),
             hidden_size=16,
             num_hidden_layers=2,
             num_attention_heads=2,
             intermediate_size=32,
             max_position_embeddings=64,
+            hidden_dropout_prob=0.0,
+            attention_probs_dropout_prob=0.0,
             # Hardly any word would have a vector of its own at the usual 0.02.
             initializer_range=0.5,
         )
@@ -183,3 +185,43 @@ def tiny_folder(
     model.save_pretrained(folder)
     tiny_processor(model.config).save_pretrained(folder)
     return folder
+
+
+# Tokenizers that know every ASCII letter, for tests of offsets; the small world's own knows whole words only.
+@pytest.fixture(scope="session")
+def wordpiece_tokenizer() -> Any:
+    """A lower-casing WordPiece tokenizer like BERT's, with letters for pieces and a few whole words."""
+    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
+    from transformers import PreTrainedTokenizerFast
+
+    letters = "abcdefghijklmnopqrstuvwxyz0123456789"
+    tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *(f"##{letter}" for letter in letters)]
+    tokens += ["anna", "berg", "oslo", "the", "##en", "-", "'", ",", ".", "!", "?", "(", ")"]
+    tokenizer = Tokenizer(models.WordPiece({token: i for i, token in enumerate(tokens)}, unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoders.WordPiece()
+    tokenizer.post_processor = processors.TemplateProcessing("[CLS] $A [SEP]", None, [("[CLS]", 2), ("[SEP]", 3)])
+    special = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, **{f"{name}_token": token for name, token in special.items()}
+    )
+
+
+@pytest.fixture(scope="session")
+def byte_level_tokenizer() -> Any:
+    """A byte-level BPE tokenizer like RoBERTa's, with bytes for pieces and a few merges."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
+    from transformers import PreTrainedTokenizerFast
+
+    merges = [("e", "r"), ("Ġ", "B"), ("a", "n"), ("Ġ", "t"), ("'", "s")]
+    tokens = ["<s>", "<pad>", "</s>", "<unk>", *sorted(pre_tokenizers.ByteLevel.alphabet())]
+    tokens += [left + right for left, right in merges]
+    tokenizer = Tokenizer(models.BPE({token: i for i, token in enumerate(tokens)}, merges))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), True, False)
+    special = {"pad": "<pad>", "unk": "<unk>", "cls": "<s>", "sep": "</s>", "bos": "<s>", "eos": "</s>"}
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, **{f"{name}_token": token for name, token in special.items()}
+    )

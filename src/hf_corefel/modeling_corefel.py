@@ -106,7 +106,8 @@ class CorefELModel(CorefELPreTrainedModel):
     def __init__(self, config: CorefELConfig) -> None:
         super().__init__(config)
         config.check_values()
-        encoder = AutoModel.from_config(copy.deepcopy(config.encoder_config))
+        # In the precision of the rest, which need not be the one that the encoder was stored in.
+        encoder = AutoModel.from_config(copy.deepcopy(config.encoder_config), dtype=torch.get_default_dtype())
         if getattr(encoder, "pooler", None) is not None:
             # Never used, and a parameter without gradient stops distributed training.
             encoder.pooler = None
@@ -230,7 +231,8 @@ class CorefELModel(CorefELPreTrainedModel):
 
         Args:
             name_or_path: Any `AutoModel` id or folder.
-            encoder_kwargs: Passed to ``AutoModel.from_pretrained`` (``revision``, ``token``, ``dtype`` …).
+            encoder_kwargs: Passed to ``AutoModel.from_pretrained`` (``revision``, ``token``, ``subfolder`` …). The
+                model is in single precision, whatever the encoder was stored in.
             **config_kwargs: Fields of `CorefELConfig`.
         """
         encoder = AutoModel.from_pretrained(name_or_path, **(encoder_kwargs or {}))

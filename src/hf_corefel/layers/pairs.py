@@ -86,9 +86,12 @@ class PairScorer(nn.Module):
         for start in range(0, len(early), step):
             i, j = early[start : start + step], late[start : start + step]
             shared = self.product(factor[:, i] * factor[:, j]) + distance[distance_bucket(j - i)]
-            scores = scores.index_put((_all(batch, i), i, j), self._score(shared, child[:, j], parent[:, i]))
+            # Under autocast the layers give half precision, whatever the spans have.
+            forward = self._score(shared, child[:, j], parent[:, i]).to(scores.dtype)
+            scores = scores.index_put((_all(batch, i), i, j), forward)
             if not antecedents_only:
-                scores = scores.index_put((_all(batch, i), j, i), self._score(shared, child[:, i], parent[:, j]))
+                backward = self._score(shared, child[:, i], parent[:, j]).to(scores.dtype)
+                scores = scores.index_put((_all(batch, i), j, i), backward)
         return scores
 
     def score_root(self, spans: Tensor) -> Tensor:
