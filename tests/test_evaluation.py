@@ -1,0 +1,112 @@
+"""Tests of end-to-end evaluation on DWIE-form files written here."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hf_corefel import AnnotatedDocument, Cluster, Document, Mention, evaluation
+from hf_corefel.evaluation import candidate_share, evaluate_corpus, read_predictions
+from hf_corefel.metrics import evaluate
+from hf_corefel.pipeline_corefel import load_pipeline
+
+
+def article(document: Document) -> dict[str, Any]:
+    """A gold document in DWIE's form, in the test split."""
+    mentions, concepts = [], []
+    for number, cluster in enumerate(document.clusters or []):
+        concepts.append({"concept": number, "text": cluster.mentions[0].text, "link": cluster.entity})
+        for mention in cluster.mentions:
+            mentions.append({"begin": mention.begin, "end": mention.end, "text": mention.text, "concept": number})
+    return {
+        "id": document.id,
+        "content": document.text,
+        "tags": ["all", "test"],
+        "mentions": mentions,
+        "concepts": concepts,
+    }
+
+
+@pytest.fixture
+def corpus(tmp_path: Path, tiny_documents: list[Document]) -> Path:
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    for document in tiny_documents:
+        content = json.dumps(article(document) | {"id": f"DW_{document.id}"})
+        (folder / f"DW_{document.id}.json").write_text(content, encoding="utf-8")
+    return folder
+
+
+def test_scores_are_those_of_the_pipeline_on_the_texts(
+    corpus: Path, tiny_folder: Path, tiny_documents: list[Document], tmp_path: Path
+) -> None:
+    out, predictions = tmp_path / "scores.json", tmp_path / "predictions.jsonl"
+    seen: list[tuple[int, int]] = []
+    scores = evaluate_corpus(
+        corpus,
+        model=tiny_folder,
+        out=out,
+        predictions=predictions,
+        progress=lambda done, total: seen.append((done, total)),
+    )
+    expected = evaluate(tiny_documents, load_pipeline(tiny_folder).annotate(d.text for d in tiny_documents))
+    assert scores["documents"] == 3
+    assert scores["coreference"]["average_f1"] == expected["coref_f1"] > 0.5
+    assert scores["entity_linking"]["el_m"]["f1"] == expected["el_mention_f1"] > 0.5
+    assert scores["entity_linking"]["el_h"]["f1"] == expected["el_hard_f1"] > 0.3
+    assert json.loads(out.read_text()) == scores
+    assert seen == [(1, 3), (2, 3), (3, 3)]
+    assert [document.id for document in read_predictions(predictions)] == ["DW_tiny-0", "DW_tiny-1", "DW_tiny-2"]
+
+
+def test_scores_are_those_of_the_predictions_on_disk(
+    corpus: Path, tiny_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = evaluation.read_predictions
+
+    def without_links(path: Path) -> list[AnnotatedDocument]:
+        return [AnnotatedDocument(d.text, [Cluster(c.mentions) for c in d.clusters], d.id) for d in read(path)]
+
+    monkeypatch.setattr(evaluation, "read_predictions", without_links)
+    scores = evaluate_corpus(corpus, model=tiny_folder)
+    assert scores["coreference"]["average_f1"] > 0.5
+    assert scores["entity_linking"]["el_m"]["f1"] == 0.0
+
+
+def test_gold_is_read_after_the_predictions_are_written(
+    corpus: Path, tiny_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    predictions = tmp_path / "predictions.jsonl"
+    lines_before_gold: list[int] = []
+    read = evaluation.read_dwie
+
+    def read_gold(*args: Any, **kwargs: Any) -> Any:
+        lines_before_gold.append(len(predictions.read_text().splitlines()))
+        return read(*args, **kwargs)
+
+    monkeypatch.setattr(evaluation, "read_dwie", read_gold)
+    evaluate_corpus(corpus, model=tiny_folder, predictions=predictions)
+    assert lines_before_gold == [3]
+
+
+def test_the_limit_takes_the_first_documents(corpus: Path, tiny_folder: Path) -> None:
+    scores = evaluate_corpus(corpus, model=tiny_folder, limit=1)
+    assert scores["documents"] == 1
+    assert "interval_95" not in scores
+
+
+def test_candidate_share_counts_spans_and_recall(tiny_folder: Path) -> None:
+    processor = load_pipeline(tiny_folder).processor
+    #       "Oslo" has candidates and is gold, "Bergen" has candidates and is not; "Moss" lacks Anna_Berg.
+    text = "Oslo praised Bergen and Moss"
+    gold = [Cluster((Mention(0, 4),), "Oslo"), Cluster((Mention(24, 28),), "Anna_Berg")]
+    share = candidate_share([Document(text, clusters=gold)], processor)
+    assert (share.spans_with_candidates, share.gold_mentions_among_them) == (3, 2)
+    assert (share.linked_mentions, share.with_gold_candidate) == (2, 1)
+    assert share.to_dict() == {
+        "gold_share_of_spans_with_candidates": 2 / 3,
+        "candidate_recall_of_linked_mentions": 0.5,
+    }
