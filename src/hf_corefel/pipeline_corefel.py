@@ -108,8 +108,11 @@ class CorefELPipeline(Pipeline):
         return {"tensors": self.processor.collate(readable) if readable else None, "encoded": encoded}
 
     def _forward(self, input_tensors: dict[str, Any], **unused: Any) -> dict[str, Any]:
-        tensors = input_tensors["tensors"]
+        tensors, training = input_tensors["tensors"], self.model.training
+        # A model that comes straight from training would drop units out.
+        self.model.eval()
         output = None if tensors is None else self.model(**tensors)
+        self.model.train(training)
         return {"output": output, "encoded": input_tensors["encoded"]}
 
     def postprocess(self, model_outputs: dict[str, Any], **unused: Any) -> list[AnnotatedDocument]:
