@@ -225,3 +225,17 @@ def byte_level_tokenizer() -> Any:
     return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, **{f"{name}_token": token for name, token in special.items()}
     )
+
+
+@pytest.fixture(scope="session")
+def letter_processor(wordpiece_tokenizer: Any, tiny_knowledge_base: Any) -> Callable[..., Any]:
+    """Makes a processor that reads any text; keyword arguments are fields of its config."""
+    from hf_corefel import CorefELConfig, CorefELProcessor
+
+    sizes = {"entity_vector_size": 8, "max_span_words": 3, "max_candidates": 3, "window_size": 16}
+
+    def make(tokenizer: Any = None, **fields: Any) -> Any:
+        config = CorefELConfig(**{**sizes, "span_keep_ratio": 0.5, **fields})
+        return CorefELProcessor(tokenizer or wordpiece_tokenizer, tiny_knowledge_base, config)
+
+    return make
