@@ -34,6 +34,7 @@ class ScriptArguments:
     model: str | None = field(default=None, metadata={"help": "CorefELModel id or folder to start from."})
     knowledge_base: str | None = field(default=None, metadata={"help": "Folder of a saved KnowledgeBase."})
     config: str = field(default="{}", metadata={"help": "Fields of CorefELConfig, as JSON."})
+    encoder_config: str = field(default="{}", metadata={"help": "Fields of the encoder's own config, as JSON."})
     train_on_all: bool = field(default=False, metadata={"help": "Train on the development articles too."})
     limit: int | None = field(default=None, metadata={"help": "Use only that many training articles."})
     half_precision: bool = field(default=False, metadata={"help": "Store the final weights as float16."})
@@ -49,7 +50,12 @@ def load(arguments: ScriptArguments) -> tuple[CorefELModel, CorefELProcessor]:
     if arguments.encoder is None or arguments.knowledge_base is None:
         raise SystemExit("give --model, or --encoder and --knowledge_base")
     kb = KnowledgeBase.from_pretrained(arguments.knowledge_base)
-    model = CorefELModel.from_encoder(arguments.encoder, entity_vector_size=kb.vector_size, **fields)
+    model = CorefELModel.from_encoder(
+        arguments.encoder,
+        encoder_kwargs=json.loads(arguments.encoder_config),
+        entity_vector_size=kb.vector_size,
+        **fields,
+    )
     return model, CorefELProcessor(AutoTokenizer.from_pretrained(arguments.encoder), kb, model.config)
 
 
