@@ -43,11 +43,12 @@ annotate = pipeline("coref-el")  # this checkpoint is the default
 
 ## What it is made of
 
-- Edges weigh exp(asinh(score)) (`edge_activation="{edge_activation}"`); the root's score is `root_score="{root_score}"`.
+- `edge_activation="{edge_activation}"` (`arsinh` weighs an edge exp(asinh(score)), `none` exp(score)) and
+  `root_score="{root_score}"`.
 - Beyond the paper: letter-case embeddings of a span's first and last word, the log prior as an input of the entity
   scorer, and a pair product of rank {pair_product_dim}.
-- Knowledge base: {surfaces} surfaces, {entities} entities, candidate lists published with DWIE plus entity titles; entity
-  vectors are mean-pooled all-MiniLM-L6-v2 encodings of titles (and of the beginning of the Wikipedia lead where known),
+- Knowledge base: {surfaces} surfaces, {entities} entities, candidate lists published with DWIE plus entity titles;
+  entity vectors are mean-pooled all-MiniLM-L6-v2 encodings of titles (and of the beginning of the Wikipedia lead where known),
   reduced to {vector_size} dimensions and stored as int8.
 - Weights are stored as float16 and computed in float32. The scores below were measured on these files.
 
@@ -61,10 +62,11 @@ From the text alone; fractions of 1, micro over {documents} documents, with 95 %
 | entity linking by mention (EL_m) | {el_m:.4f} | {el_m_interval} |
 | entity linking by cluster (EL_h) | {el_h:.4f} | {el_h_interval} |
 
-Hard cases (the mention's own candidates lack the entity, another mention's have it): {hard:.4f} of {hard_mentions} right.
+Hard cases (the mention's own candidates lack the entity, another mention's have it): {hard:.4f} of {hard_mentions}
+right.
 
-**What leaks.** The alias table was made from the candidate lists of all DWIE articles, test included, so a span that has
-candidates is often a mention: {share:.0%} of the test texts' spans with candidates are gold mentions. With a table that
+**What leaks.** The alias table was made from the candidate lists of all DWIE articles, test included, so a span that
+has candidates is often a mention: {share:.0%} of the test texts' spans with candidates are gold mentions. With a table that
 was not made from this corpus, expect lower scores. {recall:.1%} of the linked test mentions have their entity among
 their own candidates.
 
