@@ -48,8 +48,8 @@ annotate = pipeline("coref-el")  # this checkpoint is the default
 - Beyond the paper: letter-case embeddings of a span's first and last word, the log prior as an input of the entity
   scorer, and a pair product of rank {pair_product_dim}.
 - Knowledge base: {surfaces} surfaces, {entities} entities, candidate lists published with DWIE plus entity titles;
-  entity vectors are mean-pooled all-MiniLM-L6-v2 encodings of titles (and of the beginning of the Wikipedia lead where known),
-  reduced to {vector_size} dimensions and stored as int8.
+  entity vectors are mean-pooled all-MiniLM-L6-v2 encodings of titles (and of the beginning of the Wikipedia
+  lead where known), reduced to {vector_size} dimensions and stored as int8.
 - Weights are stored as float16 and computed in float32. The scores below were measured on these files.
 
 ## Scores on DWIE test, end to end
@@ -66,8 +66,8 @@ Hard cases (the mention's own candidates lack the entity, another mention's have
 right.
 
 **What leaks.** The alias table was made from the candidate lists of all DWIE articles, test included, so a span that
-has candidates is often a mention: {share:.0%} of the test texts' spans with candidates are gold mentions. With a table that
-was not made from this corpus, expect lower scores. {recall:.1%} of the linked test mentions have their entity among
+has candidates is often a mention: {share:.0%} of the test texts' spans with candidates are gold mentions. With a table
+that was not made from this corpus, expect lower scores. {recall:.1%} of the linked test mentions have their entity among
 their own candidates.
 
 ## Limits
