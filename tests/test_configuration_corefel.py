@@ -55,6 +55,13 @@ def test_overlap_must_leave_room(size: int, overlap: int) -> None:
         CorefELConfig(window_size=size, window_overlap=overlap)
 
 
+def test_window_must_fit_the_encoder() -> None:
+    encoder = BertConfig(max_position_embeddings=64)
+    assert CorefELConfig(encoder, window_size=64).window_size == 64
+    with pytest.raises(ValueError, match="window_size"):
+        CorefELConfig(encoder, window_size=65)
+
+
 @pytest.mark.parametrize("head", HEADS)
 @pytest.mark.parametrize(
     "fields",
@@ -140,3 +147,10 @@ def test_text_config_is_the_encoders() -> None:
     config = CorefELConfig({"vocab_size": 77})
     assert config.get_text_config() is config.encoder_config
     assert config.get_text_config(decoder=True).vocab_size == 77
+
+
+def test_a_window_must_fit_the_encoder() -> None:
+    encoder = {"model_type": "bert", "max_position_embeddings": 128}
+    with pytest.raises(ValueError, match=r"window_size \(384\).*max_position_embeddings=128"):
+        CorefELConfig(encoder_config=encoder)
+    assert CorefELConfig(encoder_config=encoder, window_size=128).window_size == 128

@@ -61,7 +61,7 @@ def test_encoder_weights_are_taken_exactly(tiny_encoder: Path, tiny_model: Make)
 
 def test_encoder_arguments_are_passed_on(tmp_path: Path, tiny_encoder: Path, tiny_model: Make) -> None:
     shutil.copytree(tiny_encoder, tmp_path / "inner")
-    model = CorefELModel.from_encoder(str(tmp_path), encoder_kwargs={"subfolder": "inner"})
+    model = CorefELModel.from_encoder(str(tmp_path), encoder_kwargs={"subfolder": "inner"}, window_size=16)
     assert _same(model.encoder.state_dict(), tiny_model().encoder.state_dict())
 
 

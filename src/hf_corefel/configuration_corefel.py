@@ -178,6 +178,12 @@ class CorefELConfig(PretrainedConfig):
                 f"CorefELConfig.window_overlap ({self.window_overlap}) must leave room in "
                 f"window_size ({self.window_size})"
             )
+        positions = getattr(self.encoder_config, "max_position_embeddings", None)
+        if isinstance(positions, int) and 0 < positions < self.window_size:
+            raise ValueError(
+                f"CorefELConfig.window_size ({self.window_size}) is longer than the encoder reads "
+                f"(max_position_embeddings={positions}); set window_size to at most that"
+            )
 
     @classmethod
     def from_dict(cls, config_dict: dict[str, Any], **kwargs: Any) -> Any:

@@ -8,6 +8,14 @@ from transformers import TrainingArguments
 
 __all__ = ["CorefELTrainingArguments"]
 
+_NOT_NEGATIVE = (
+    "encoder_learning_rate",
+    "encoder_weight_decay",
+    "task_learning_rate",
+    "task_learning_rate_end",
+    "group_max_grad_norm",
+)
+
 
 @dataclass
 class CorefELTrainingArguments(TrainingArguments):
@@ -32,8 +40,8 @@ class CorefELTrainingArguments(TrainingArguments):
         super().__post_init__()
         # Documents are ragged: the trainer batches them itself and must see every field.
         self.remove_unused_columns = False
-        for name in ("encoder_learning_rate", "task_learning_rate", "task_learning_rate_end", "group_max_grad_norm"):
-            if getattr(self, name) < 0:
+        for name in _NOT_NEGATIVE:
+            if not getattr(self, name) >= 0:
                 raise ValueError(f"{name} must not be negative; got {getattr(self, name)}")
         if not 0.0 <= self.encoder_warmup < 1.0:
             raise ValueError(f"encoder_warmup must lie in [0, 1); got {self.encoder_warmup}")

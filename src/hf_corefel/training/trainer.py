@@ -122,6 +122,8 @@ class CorefELTrainer(Trainer):
 
             rates: list[Any] = [task if group["name"] == "task" else encoder for group in optimizer.param_groups]
             scheduler = self.lr_scheduler = LambdaLR(optimizer, rates)
+            # Otherwise a second call of train() would go on with the schedule that the first one ended.
+            self._created_lr_scheduler = True
         return scheduler
 
     def compute_loss(
@@ -153,8 +155,9 @@ class CorefELTrainer(Trainer):
         """Predicts a batch.
 
         Returns:
-            The loss, rows ``[B, R, 4]`` of (begin, end, cluster, entity id or -1) a mention padded with -100
-            (tensors of this form are gathered over processes without loss), and the documents' positions ``[B]``.
+            The loss, rows ``[B, R, 4]`` of (begin, end, cluster, entity) a mention padded with -100 (tensors of
+            this form are gathered over processes without loss), and the documents' positions ``[B]``. The entity
+            is its id, -1 for NIL, or -2 minus its row in the document if the knowledge base lacks it.
         """
         inputs = self._prepare_inputs(inputs)
         with torch.no_grad(), self.compute_loss_context_manager():
@@ -166,7 +169,7 @@ class CorefELTrainer(Trainer):
         documents = []
         for b, document in enumerate(clusters):
             kept, offsets = output.kept[b].tolist(), inputs["span_offsets"][b].tolist()
-            entity_ids = inputs["entity_ids"][b].tolist()
+            entity_ids = [i if i >= 0 else -2 - row for row, i in enumerate(inputs["entity_ids"][b].tolist())]
             documents.append(
                 [
                     [*offsets[kept[n]], c, -1 if cluster.entity_id is None else entity_ids[cluster.entity_id]]
@@ -203,13 +206,16 @@ class CorefELTrainer(Trainer):
     def get_eval_dataloader(self, eval_dataset: Any = None) -> Any:
         return super().get_eval_dataloader(eval_dataset if isinstance(eval_dataset, str) else _as_dataset(eval_dataset))
 
+    def get_test_dataloader(self, test_dataset: Any) -> Any:
+        return super().get_test_dataloader(_as_dataset(test_dataset))
+
 
 def documents_from_rows(gold: list[Document], rows: np.ndarray, processor: CorefELProcessor) -> list[AnnotatedDocument]:
     """Predictions of `CorefELTrainer.prediction_step` as documents.
 
     Args:
-        gold: The documents, of which only text and id are read.
-        rows: ``[documents, R, 4]`` (begin, end, cluster, entity id or -1), padded with -100.
+        gold: The documents, whose gold clusters are not read.
+        rows: ``[documents, R, 4]`` (begin, end, cluster, entity), padded with -100.
         processor: Knows the entities' names.
     """
     results = []
@@ -218,7 +224,10 @@ def documents_from_rows(gold: list[Document], rows: np.ndarray, processor: Coref
         links: dict[int, str | None] = {}
         for begin, end, cluster, entity in table[table[:, 0] != _PADDING].tolist():
             members.setdefault(cluster, []).append(Mention(begin, end))
-            links[cluster] = None if entity < 0 else processor.knowledge_base.entity_name(entity)
+            if entity >= 0:
+                links[cluster] = processor.knowledge_base.entity_name(entity)
+            else:
+                links[cluster] = None if entity == -1 else processor.encode(document).entities[-2 - entity]
         clusters = [Cluster(tuple(mentions), links[c]) for c, mentions in members.items()]
         results.append(AnnotatedDocument(document.text, clusters, document.id))
     return results

@@ -1,0 +1,120 @@
+"""The example scripts run from end to end."""
+
+from __future__ import annotations
+
+import json
+import runpy
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from transformers import pipeline
+
+from hf_corefel import CorefELModel, Document
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+TINY = {
+    "max_span_words": 3,
+    "max_candidates": 3,
+    "window_size": 16,
+    "mention_ffnn_size": 8,
+    "pair_ffnn_size": 8,
+    "entity_ffnn_size": 8,
+}
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Runs an example as a script with the given options."""
+
+    def main(name: str, **options: object) -> None:
+        arguments = [part for key, value in options.items() for part in (f"--{key}", str(value))]
+        monkeypatch.setattr(sys, "argv", [name, *arguments])
+        runpy.run_path(str(EXAMPLES / name), run_name="__main__")
+
+    return main
+
+
+@pytest.fixture
+def articles(tmp_path: Path, tiny_documents: list[Document]) -> Path:
+    """The tiny documents as DWIE articles: the training split twice over, and a test article."""
+    folder = tmp_path / "dwie"
+    folder.mkdir()
+    for number in range(6):
+        document = tiny_documents[number % 3]
+        clusters = document.clusters or []
+        article = {
+            "id": f"DW_{number}",
+            "content": document.text,
+            "tags": ["all", "test" if number == 5 else "train"],
+            "concepts": [{"concept": c, "link": cluster.entity} for c, cluster in enumerate(clusters)],
+            "mentions": [
+                {"begin": m.begin, "end": m.end, "text": m.text, "concept": c}
+                for c, cluster in enumerate(clusters)
+                for m in cluster.mentions
+            ],
+        }
+        (folder / f"DW_{number}.json").write_text(json.dumps(article), encoding="utf-8")
+    return folder
+
+
+def test_fine_tuning(
+    run: Callable[..., None],
+    tmp_path: Path,
+    articles: Path,
+    tiny_encoder: Path,
+    tiny_knowledge_base: Any,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    kb, output = tmp_path / "kb", tmp_path / "run"
+    tiny_knowledge_base.save_pretrained(kb)
+    common = {
+        "data_dir": articles,
+        "use_cpu": True,
+        "report_to": "none",
+        "disable_tqdm": True,
+        "per_device_train_batch_size": 1,
+        "save_steps": 2,
+        "logging_steps": 1,
+        "seed": 3,
+    }
+    start = {"encoder": tiny_encoder, "knowledge_base": kb, "config": json.dumps({"head": "local", **TINY})}
+    run("03_fine_tune.py", **common, **start, output_dir=output, max_steps=2, half_precision=True)
+    final = output / "final"
+    record = json.loads((final / "training_record.json").read_text(encoding="utf-8"))
+    # Every tenth training article, hence the first, is held out.
+    assert record["train_ids"] == ["DW_1", "DW_2", "DW_3", "DW_4"]
+    assert record["seed"] == 3
+    assert record["trained_on_development"] is False
+    assert [Path(part).name for part in record["command"][:2]] == ["python", "03_fine_tune.py"]
+    assert set(record["versions"]) == {"torch", "transformers", "hf-corefel"}
+    assert 0.0 <= record["development_scores"]["eval_score"] <= 1.0
+    assert "gold within reach" in capsys.readouterr().out
+    assert {value.dtype for value in load_file(final / "model.safetensors").values()} == {torch.float16}
+    result = pipeline("coref-el", model=str(final))("Anna Berg met Carl Moss in Oslo.")
+    assert result["text"] == "Anna Berg met Carl Moss in Oslo."
+    assert CorefELModel.from_pretrained(final).config.head == "local"
+
+    # Called again, it goes on from the last checkpoint.
+    run("03_fine_tune.py", **common, **start, output_dir=output, max_steps=4)
+    state = json.loads((output / "checkpoint-4" / "trainer_state.json").read_text(encoding="utf-8"))
+    assert state["global_step"] == 4
+    assert [entry["step"] for entry in state["log_history"] if "loss" in entry] == [1, 2, 3, 4]
+
+    # From a checkpoint, with another head and with the development articles.
+    other = tmp_path / "other"
+    config = json.dumps({"head": "global"})
+    run("03_fine_tune.py", **common, model=final, config=config, output_dir=other, max_steps=1, train_on_all=True)
+    assert CorefELModel.from_pretrained(other / "final").config.head == "global"
+    record = json.loads((other / "final" / "training_record.json").read_text(encoding="utf-8"))
+    assert record["trained_on_development"] is True
+    assert len(record["train_ids"]) == 5
+
+
+def test_fine_tuning_needs_something_to_start_from(run: Callable[..., None], tmp_path: Path, articles: Path) -> None:
+    with pytest.raises(SystemExit, match="--encoder"):
+        run("03_fine_tune.py", data_dir=articles, output_dir=tmp_path / "run", use_cpu=True)
