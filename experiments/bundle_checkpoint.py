@@ -67,8 +67,8 @@ right.
 
 **What leaks.** The alias table was made from the candidate lists of all DWIE articles, test included, so a span that
 has candidates is often a mention: {share:.0%} of the test texts' spans with candidates are gold mentions. With a table
-that was not made from this corpus, expect lower scores. {recall:.1%} of the linked test mentions have their entity among
-their own candidates.
+that was not made from this corpus, expect lower scores. {recall:.1%} of the linked test mentions have their entity
+among their own candidates.
 
 ## Limits
 

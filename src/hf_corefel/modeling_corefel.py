@@ -236,6 +236,9 @@ class CorefELModel(CorefELPreTrainedModel):
             **config_kwargs: Fields of `CorefELConfig`.
         """
         encoder = AutoModel.from_pretrained(name_or_path, **(encoder_kwargs or {}))
+        positions = getattr(encoder.config, "max_position_embeddings", None)
+        if isinstance(positions, int) and 0 < positions < CorefELConfig().window_size:
+            config_kwargs.setdefault("window_size", positions)
         model = cls(CorefELConfig(encoder_config=encoder.config, **config_kwargs))
         state = {key: value for key, value in encoder.state_dict().items() if not key.startswith("pooler.")}
         model.encoder.model.load_state_dict(state)
@@ -325,7 +328,7 @@ class CorefELModel(CorefELPreTrainedModel):
         if gold_clusters is not None:
             if gold_entities is None:
                 raise ValueError("gold_entities: needed beside gold_clusters")
-            self._add_loss(output, gold_clusters, gold_entities, span_mask, index)
+            output = self._with_loss(output, gold_clusters, gold_entities, span_mask, index)
         return output
 
     def edge_scores(self, output: CorefELOutput) -> EdgeScores:
@@ -343,15 +346,17 @@ class CorefELModel(CorefELPreTrainedModel):
             root_score=self.config.root_score,
         ).at_least_float32()
 
-    def _add_loss(
+    def _with_loss(
         self, output: CorefELOutput, clusters: Tensor, entities: Tensor, span_mask: Tensor, index: Tensor
-    ) -> None:
+    ) -> CorefELOutput:
         scores = self.edge_scores(output)
         gold = GoldClustering(clusters.gather(1, index), entities.gather(1, index)).within(scores.mask)
         gold, _ = gold.restrict_to_reachable(scores.entity_ids, scores.mask)
         assert output.span_scores is not None
         target = (clusters >= 0).float()
         losses = nn.functional.binary_cross_entropy_with_logits(output.span_scores.float(), target, reduction="none")
-        output.mention_loss = (losses * span_mask).sum() / len(losses)
-        output.head_loss = self.head.loss(scores, gold).float()
-        output.loss = self.config.mention_loss_weight * output.mention_loss + output.head_loss
+        mention_loss = (losses * span_mask).sum() / len(losses)
+        head_loss = self.head.loss(scores, gold).float()
+        loss = self.config.mention_loss_weight * mention_loss + head_loss
+        # A new output: one that is set afterwards is an attribute only, and is lost where outputs are copied as dicts.
+        return CorefELOutput(loss=loss, mention_loss=mention_loss, head_loss=head_loss, **output)
