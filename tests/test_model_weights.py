@@ -65,6 +65,13 @@ def test_encoder_arguments_are_passed_on(tmp_path: Path, tiny_encoder: Path, tin
     assert _same(model.encoder.state_dict(), tiny_model().encoder.state_dict())
 
 
+def test_windows_are_no_longer_than_the_encoder_reads(tiny_encoder: Path) -> None:
+    assert CorefELModel.from_encoder(str(tiny_encoder)).config.window_size == 64
+    assert CorefELModel.from_encoder(str(tiny_encoder), window_size=20).config.window_size == 20
+    with pytest.raises(ValueError, match="window_size"):
+        CorefELModel.from_encoder(str(tiny_encoder), window_size=65)
+
+
 def test_encoder_in_half_precision(
     tiny_encoder: Path, tmp_path: Path, tiny_processor: MakeProcessor, tiny_documents: list[Document]
 ) -> None:

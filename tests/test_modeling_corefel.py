@@ -84,6 +84,8 @@ def test_loss_is_the_weighted_sum_of_its_parts(
     gold, _ = gold.restrict_to_reachable(scores.entity_ids, scores.mask)
     torch.testing.assert_close(output.head_loss, model.head.loss(scores, gold).float())
     torch.testing.assert_close(output.loss, 0.5 * output.mention_loss + output.head_loss)
+    assert output["loss"] is output[0] is output.to_tuple()[0] is output.loss
+    assert list(output)[:3] == ["loss", "mention_loss", "head_loss"]
 
 
 def test_gold_clusters_need_gold_entities(

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from accelerate.state import AcceleratorState
 from datasets import Dataset
 from torch import Tensor
 from transformers import TrainerCallback, pipeline
@@ -122,9 +123,12 @@ def test_accumulated_gradient_is_that_of_the_batch(make_trainer: MakeTrainer) ->
         torch.testing.assert_close(apart.model.state_dict()[name], value, rtol=1e-4, atol=1e-5)
 
 
-def test_half_precision_training(make_trainer: MakeTrainer) -> None:
+def test_half_precision_training(make_trainer: MakeTrainer, monkeypatch: pytest.MonkeyPatch) -> None:
+    # TrainingArguments of transformers 4 sets it for the whole process.
+    monkeypatch.setenv("ACCELERATE_MIXED_PRECISION", "no")
     trainer = make_trainer(max_steps=2, bf16=True)
     trainer.train()
+    AcceleratorState._reset_state(reset_partial_state=True)
     assert all(math.isfinite(entry["loss"]) for entry in trainer.state.log_history if "loss" in entry)
     assert {parameter.dtype for parameter in trainer.model.parameters()} == {torch.float32}
 
