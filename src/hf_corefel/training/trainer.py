@@ -31,7 +31,8 @@ _PADDING = -100
 class CorefELTrainer(Trainer):
     """Trains a `CorefELModel` on documents with gold clusters.
 
-    Evaluation predicts from the text and the knowledge base alone and reports the scores of
+    Evaluation predicts from the text, the knowledge base and whatever words, mentions, spans or candidates a document
+    itself gives (readers of corpora give none by default), never from its clusters, and reports the scores of
     `hf_corefel.metrics.evaluate` and ``score``, the mean of coreference, EL_m and EL_h F1, for
     ``metric_for_best_model``. Checkpoints hold the processor too.
 
