@@ -13,7 +13,9 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from hf_corefel.trees.arborescence import UnreachableError
-from hf_corefel.trees.graph import EdgeArrays, GoldTrees, TreeGraph
+from hf_corefel.trees.graph import EdgeArrays, GoldShare, GoldTrees, TreeGraph
+
+_Trees = TreeGraph | GoldTrees | GoldShare
 
 
 class EdgeMarginals(NamedTuple):
@@ -141,24 +143,15 @@ class SpanningTreeDistribution:
         Raises:
             ValueError: If shapes do not fit or the spans of a cluster differ in their entity.
         """
-        _check_shape("cluster_ids", cluster_ids, tuple(self.root.shape))
-        _check_shape("entity_ids", entity_ids, tuple(self.root.shape))
-        clusters, entities = cluster_ids.cpu().numpy(), entity_ids.cpu().numpy()
-        return self._log_weight(
-            [
-                GoldTrees(graph, clusters[b][at], entities[b][at])
-                for b, (graph, at) in enumerate(zip(self._graphs, self._spans, strict=True))
-            ]
-        )
+        return self._log_weight(self._gold(cluster_ids, entity_ids))
 
     def log_prob(self, cluster_ids: Tensor, entity_ids: Tensor) -> Tensor:
         """Log-probability ``[B]`` of a clustering with links; arguments as for `log_numerator`.
 
         It is -inf, with zero gradients, where no tree decodes to the clustering.
         """
-        log_numerator = self.log_numerator(cluster_ids, entity_ids)
-        impossible = log_numerator == -torch.inf
-        return torch.where(impossible, -torch.inf, log_numerator - self.log_partition)
+        gold = self._gold(cluster_ids, entity_ids)
+        return self._log_weight([GoldShare(graph, trees) for graph, trees in zip(self._graphs, gold, strict=True)])
 
     @cached_property
     def edge_marginals(self) -> EdgeMarginals:
@@ -218,16 +211,25 @@ class SpanningTreeDistribution:
             parents[b, at] = np.where(inner, at[np.where(inner, found, 0)], found - len(at) + spans)
         return Arborescence(self._tensor(parents), self._tensor(score))
 
+    def _gold(self, cluster_ids: Tensor, entity_ids: Tensor) -> list[GoldTrees]:
+        _check_shape("cluster_ids", cluster_ids, tuple(self.root.shape))
+        _check_shape("entity_ids", entity_ids, tuple(self.root.shape))
+        clusters, entities = cluster_ids.cpu().numpy(), entity_ids.cpu().numpy()
+        return [
+            GoldTrees(graph, clusters[b][at], entities[b][at])
+            for b, (graph, at) in enumerate(zip(self._graphs, self._spans, strict=True))
+        ]
+
     def _tensor(self, array: NDArray[np.float64] | NDArray[np.int64]) -> Tensor:
         return torch.from_numpy(array).to(self.root.device)
 
-    def _log_weight(self, trees: Sequence[TreeGraph | GoldTrees]) -> Tensor:
+    def _log_weight(self, trees: Sequence[_Trees]) -> Tensor:
         apply: Callable[..., Tensor] = _LogWeight.apply
         return apply(self.root, self.candidates, self.span_to_span, trees, self._spans)
 
 
 class _LogWeight(torch.autograd.Function):
-    """Log total weight of a set of trees per document; the gradient is the probability of each edge among them."""
+    """Log total weight of a set of trees per document, or a difference of two; the gradient is the edge marginals."""
 
     @staticmethod
     def forward(
@@ -235,7 +237,7 @@ class _LogWeight(torch.autograd.Function):
         root: Tensor,
         candidates: Tensor,
         span_to_span: Tensor,
-        trees: Sequence[TreeGraph | GoldTrees],
+        trees: Sequence[_Trees],
         spans: Sequence[NDArray[np.intp]],
     ) -> Tensor:
         ctx.inputs = root, candidates, span_to_span
@@ -269,6 +271,11 @@ def _scatter(
     scale: float = 1.0,
 ) -> None:
     """Writes a document's values, times `scale`, to the places of its unmasked spans."""
+    if len(at) == len(root):
+        np.multiply(values.root, scale, out=root)
+        np.multiply(values.candidates, scale, out=candidates)
+        np.multiply(values.span_to_span, scale, out=span_to_span)
+        return
     root[at] = scale * values.root
     candidates[at] = scale * values.candidates
     span_to_span[np.ix_(at, at)] = scale * values.span_to_span

@@ -31,6 +31,9 @@ single root edge only Z >= exp(-650) is looked at.
 V is the expected number of children of k, so the one difference costs an absolute error near 1e-16 in the marginal
 ``w * G`` and no more. With a single root edge ``G[root, k] = y_root / d_k``, since d_k does not depend on rho then.
 
+**Speed.** Where an LU factorisation by LAPACK proves as exact afterwards, it takes the place of the elimination, and
+the inverse that of the reverse pass; `hf_corefel.trees.lu` says when and why.
+
 Everything here is float64 numpy on one graph of n nodes. Weights are one array ``[n + 1, n]``: row i < n holds the
 edges out of node i, row n those out of the root.
 """
@@ -42,7 +45,8 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+
+from hf_corefel.trees.lu import Factorisation, factorise, inverse_marginals, triangles
 
 FloatArray = NDArray[np.float64]
 
@@ -65,6 +69,7 @@ class Elimination:
         factors: ``[n + 1, n]`` in elimination order: ``w[k, j]`` above the diagonal, ``f_i`` and ``f_root`` below.
         pivots: ``[n]`` d_k in elimination order.
         order: ``[n]`` the node eliminated at each step.
+        lu: The same factors and pivots with an error bound, if LAPACK computed them; else None.
     """
 
     log_total: float
@@ -74,6 +79,7 @@ class Elimination:
     factors: FloatArray
     pivots: FloatArray
     order: NDArray[np.intp]
+    lu: Factorisation | None = None
 
     def marginals(self) -> FloatArray:
         """Returns the probability of every edge, ``[n + 1, n]``: zeros if there is no tree, NaN for NaN scores."""
@@ -81,6 +87,8 @@ class Elimination:
             return np.full(self.weights.shape, 0.0 if self.log_total == -np.inf else np.nan)
         reverse = _reverse_log if self.in_log_space else _reverse_linear
         with np.errstate(all="ignore"):
+            if self.lu is not None and (marginals := inverse_marginals(self.weights, self.lu)) is not None:
+                return marginals
             gradient = reverse(self.factors, self.pivots, self.single_root)
             position = np.empty(len(self.order) + 1, dtype=np.intp)
             position[self.order] = np.arange(len(self.order))
@@ -104,9 +112,9 @@ class Elimination:
             root = self.weights[-1]
             if self.in_log_space:
                 return np.exp(_heads_log(self.factors, self.pivots, root))
-            upper, lower = _triangles(self.factors, self.pivots)
-            heads = torch.linalg.solve_triangular(upper, torch.from_numpy(np.diag(root)), upper=True, left=False)
-            heads = torch.linalg.solve_triangular(lower, heads, upper=False, left=False, unitriangular=True)
+            both = triangles(self.factors, self.pivots)
+            heads = torch.linalg.solve_triangular(both, torch.from_numpy(np.diag(root)), upper=True, left=False)
+            heads = torch.linalg.solve_triangular(both, heads, upper=False, left=False, unitriangular=True)
             probabilities: FloatArray = heads.numpy()
             return probabilities
 
@@ -133,6 +141,10 @@ def eliminate(log_weights: FloatArray, *, single_root: bool = False) -> Eliminat
         if not np.isfinite(log_scale):
             return Elimination(log_scale, single_root, True, normalised, normalised, np.empty(n), order)
         weights = np.exp(normalised)
+        if not single_root and (lu := factorise(weights)) is not None:
+            log_total = float(np.log(lu.pivots).sum())
+            if log_total >= -LINEAR_SPACE_LIMIT:
+                return Elimination(log_total + log_scale, False, False, weights, lu.factors, lu.pivots, order, lu)
         factors = weights.copy()
         if single_root:
             pivots, order = _eliminate_linear_single_root(factors)
@@ -237,20 +249,12 @@ def _swap(weights: FloatArray, order: NDArray[np.intp], a: int, b: int) -> None:
         order[[a, b]] = order[[b, a]]
 
 
-def _triangles(factors: FloatArray, pivots: FloatArray) -> tuple[Tensor, Tensor]:
-    """The Laplacian's triangular factors U, L ``[n, n]``: non-positive off the diagonal, so solving only adds."""
-    square = -factors[:-1]
-    np.fill_diagonal(square, pivots)
-    tensor = torch.from_numpy(square)
-    return tensor, tensor
-
-
 def _log_derivative_bound(factors: FloatArray, pivots: FloatArray) -> float:
     """Log of the largest row sum of the inverse Laplacian; no derivative of log Z by a weight is larger."""
-    upper, lower = _triangles(factors, pivots)
-    sums = torch.ones(len(pivots), 1, dtype=torch.float64)
-    sums = torch.linalg.solve_triangular(lower, sums, upper=False, unitriangular=True)
-    sums = torch.linalg.solve_triangular(upper, sums, upper=True)
+    both = triangles(factors, pivots)
+    sums = torch.from_numpy(np.ones((len(pivots), 1)))
+    sums = torch.linalg.solve_triangular(both, sums, upper=False, unitriangular=True)
+    sums = torch.linalg.solve_triangular(both, sums, upper=True)
     return float(sums.max().log())
 
 

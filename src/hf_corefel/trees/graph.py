@@ -5,7 +5,7 @@ root and candidate entities into a span add up to one root weight, ``rho_j = log
 only the spans stay as nodes. Its gradient is passed on to root and candidates by their shares in rho.
 
 The trees that decode to a given clustering are products of trees of its clusters, so each cluster is summed on its
-own small slice of the scores.
+own small slice of the scores (`hf_corefel.trees.blocks`).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hf_corefel.trees.arborescence import maximum_arborescence
+from hf_corefel.trees.blocks import BATCH_LIMIT, Blocks
 from hf_corefel.trees.elimination import Elimination, FloatArray, eliminate, log_sum_exp
 
 IntArray = NDArray[np.int64]
@@ -36,28 +37,6 @@ class EdgeArrays:
     root: FloatArray
     candidates: FloatArray
     span_to_span: FloatArray
-
-    @classmethod
-    def zeros(cls, spans: int, candidates: int) -> EdgeArrays:
-        """Returns zeros for a document of N spans with K candidates each."""
-        return cls(np.zeros(spans), np.zeros((spans, candidates)), np.zeros((spans, spans)))
-
-
-@dataclass(frozen=True)
-class _Block:
-    """A cluster of at least two spans, with the shares of root and candidates in its root weights."""
-
-    spans: IntArray
-    elimination: Elimination
-    root_share: FloatArray
-    candidate_share: FloatArray
-
-    def marginals_into(self, total: EdgeArrays) -> None:
-        """Adds the probabilities of the cluster's edges."""
-        marginals = self.elimination.marginals()
-        total.root[self.spans] += marginals[-1] * self.root_share
-        total.candidates[self.spans] += marginals[-1][:, None] * self.candidate_share
-        total.span_to_span[np.ix_(self.spans, self.spans)] += marginals[:-1]
 
 
 class TreeGraph:
@@ -168,42 +147,76 @@ class GoldTrees:
         self._graph = graph
         entity_ids = np.where(cluster_ids < 0, -1, entity_ids)
         # Edges from above that gold allows: the root for unlinked clusters, the gold entity for linked ones.
-        root = np.where(entity_ids < 0, graph.root, -np.inf)
+        self._root = np.where(entity_ids < 0, graph.root, -np.inf)
         is_gold = (entity_ids >= 0)[:, None] & (graph.entity_ids == entity_ids[:, None])
-        candidates = np.where(is_gold, graph.candidates, -np.inf)
-        rho = fold(root, candidates)
-        root_share, candidate_share = shares(root, candidates, rho)
+        self._candidates = np.where(is_gold, graph.candidates, -np.inf)
+        self._rho = fold(self._root, self._candidates)
 
-        order = np.argsort(cluster_ids, kind="stable")
-        groups = np.split(order, np.flatnonzero(np.diff(cluster_ids[order])) + 1) if len(order) else []
-        singletons = [group for group in groups if len(group) == 1 or cluster_ids[group[0]] < 0]
-        self._singletons = np.concatenate(singletons) if singletons else np.empty(0, dtype=np.int64)
-        self._blocks: list[_Block] = []
-        log_weight = float(rho[self._singletons].sum())
-        for spans in groups:
-            if len(spans) == 1 or cluster_ids[spans[0]] < 0:
-                continue
-            entities = entity_ids[spans]
-            if (entities != entities[0]).any():
-                named = np.unique(entities).tolist()
-                raise ValueError(f"the spans of cluster {cluster_ids[spans[0]]} have different entities: {named}")
-            weights = np.vstack([graph.span_to_span[np.ix_(spans, spans)], rho[spans]])
-            elimination = eliminate(weights, single_root=bool(entities[0] < 0))
-            self._blocks.append(_Block(spans, elimination, root_share[spans], candidate_share[spans]))
-            log_weight += elimination.log_total
-        self.log_weight = log_weight
-        self._root_share = root_share
-        self._candidate_share = candidate_share
+        # Spans of clusters of two and more, together and the largest clusters first.
+        marked = np.flatnonzero(cluster_ids >= 0)
+        _, cluster, counts = np.unique(cluster_ids[marked], return_inverse=True, return_counts=True)
+        span_counts = counts[cluster]
+        order = np.lexsort((cluster, -span_counts))[: np.count_nonzero(span_counts > 1)]
+        spans, span_counts = marked[order], span_counts[order]
+        sizes = np.sort(counts[counts > 1])[::-1]
+        first = np.cumsum(sizes) - sizes
+        entities = entity_ids[spans[first]]
+        differ = entity_ids[spans] != np.repeat(entities, sizes)
+        if differ.any():
+            wrong = cluster_ids[spans[differ]].min()
+            named = np.unique(entity_ids[cluster_ids == wrong]).tolist()
+            raise ValueError(f"the spans of cluster {wrong} have different entities: {named}")
+
+        large = int(np.count_nonzero(sizes > BATCH_LIMIT))
+        self._eliminations = []
+        for start, size, entity in zip(first[:large], sizes[:large], entities[:large], strict=True):
+            inner = spans[start : start + size]
+            weights = np.vstack([graph.span_to_span[np.ix_(inner, inner)], self._rho[inner]])
+            self._eliminations.append((inner, eliminate(weights, single_root=bool(entity < 0))))
+        rest = spans[sizes[:large].sum() :]
+        self._blocks = Blocks(graph.span_to_span, self._rho, rest, sizes[large:], entities[large:] < 0)
+        alone = np.ones(len(cluster_ids), dtype=bool)
+        alone[spans] = False
+        self._alone = np.flatnonzero(alone)
+        of_large = sum(elimination.log_total for _, elimination in self._eliminations)
+        self.log_weight = float(self._rho[self._alone].sum()) + self._blocks.log_total + of_large
 
     @cached_property
     def marginals(self) -> EdgeArrays:
         """Probability of every edge given the gold clustering: the gradient of `log_weight`."""
-        total = EdgeArrays.zeros(*self._graph.candidates.shape)
-        total.root[self._singletons] = self._root_share[self._singletons]
-        total.candidates[self._singletons] = self._candidate_share[self._singletons]
-        for block in self._blocks:
-            block.marginals_into(total)
-        return total
+        above = np.zeros(len(self._rho))
+        span_to_span = np.zeros_like(self._graph.span_to_span)
+        above[self._alone] = 1.0
+        self._blocks.marginals_into(span_to_span, above)
+        for spans, elimination in self._eliminations:
+            marginals = elimination.marginals()
+            span_to_span[np.ix_(spans, spans)] = marginals[:-1]
+            above[spans] = marginals[-1]
+        root_share, candidate_share = shares(self._root, self._candidates, self._rho)
+        return EdgeArrays(above * root_share, above[:, None] * candidate_share, span_to_span)
+
+
+class GoldShare:
+    """The part that the trees of a gold clustering have in all trees.
+
+    Args:
+        graph: The document's graph.
+        gold: The trees of the clustering in this graph.
+    """
+
+    def __init__(self, graph: TreeGraph, gold: GoldTrees) -> None:
+        self._graph = graph
+        self._gold = gold
+        impossible = gold.log_weight == -np.inf
+        self.log_weight = -np.inf if impossible else gold.log_weight - graph.log_weight
+
+    @cached_property
+    def marginals(self) -> EdgeArrays:
+        """The gradient of `log_weight`: what the probability of every edge gains by the gold clustering."""
+        gold, graph = self._gold.marginals, self._graph.marginals
+        return EdgeArrays(
+            gold.root - graph.root, gold.candidates - graph.candidates, gold.span_to_span - graph.span_to_span
+        )
 
 
 def fold(root: FloatArray, candidates: FloatArray) -> FloatArray:
