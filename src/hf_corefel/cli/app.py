@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import typer
 from rich.text import Text
 
+from hf_corefel.cli.corpus import corpus_app
 from hf_corefel.cli.inputs import UnreadableInputError, read_text
+from hf_corefel.cli.messages import complain, fail
 from hf_corefel.cli.rendering import LEGEND, ProgressBar, clusters_table, document_heading, scores_table, show
 from hf_corefel.documents import AnnotatedDocument
 from hf_corefel.version import __version__
@@ -27,6 +28,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Find the mentions of a text, cluster those that name one thing, and link each cluster to an entity or NIL.",
 )
+app.add_typer(corpus_app)
 
 Annotate = Callable[[str], Any]
 
@@ -35,15 +37,6 @@ ModelOption = Annotated[
     typer.Option("--model", metavar="FOLDER_OR_ID", help="A saved model; the bundled checkpoint when left out."),
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Errors only: no progress bar, no warnings.")]
-
-
-def _complain(message: str) -> None:
-    print(f"hf-corefel: {message}", file=sys.stderr)
-
-
-def _fail(message: str) -> NoReturn:
-    _complain(message)
-    raise typer.Exit(1)
 
 
 def _show_version(value: bool) -> None:
@@ -85,7 +78,7 @@ def _load(model: str | None) -> Annotate:
         with _silent_transformers():
             pipeline: Annotate = load_pipeline(model)
     except (OSError, ValueError) as error:
-        _fail(f"cannot load the model {model or 'of the package'}: {error}")
+        fail(f"cannot load the model {model or 'of the package'}: {error}")
     return pipeline
 
 
@@ -98,7 +91,7 @@ def _print_document(name: str, document: AnnotatedDocument, *, as_json: bool, qu
         show(clusters_table(document), Text())
     if not quiet:
         for warning in document.warnings:
-            _complain(f"{name}: warning: {warning}")
+            complain(f"{name}: warning: {warning}")
 
 
 @app.command()
@@ -124,11 +117,11 @@ def annotate(
             except UnreadableInputError as error:
                 failed = True
                 with progress.aside():
-                    _complain(f"cannot read {error}")
+                    complain(f"cannot read {error}")
             except ValueError as error:
                 failed = True
                 with progress.aside():
-                    _complain(f"cannot annotate {name}: {error}")
+                    complain(f"cannot annotate {name}: {error}")
             else:
                 with progress.aside():
                     _print_document(name, document, as_json=as_json, quiet=quiet)
@@ -172,7 +165,7 @@ def evaluate(
                 progress=progress.update,
             )
     except (OSError, ValueError) as error:
-        _fail(f"cannot evaluate on {data_dir}: {error}")
+        fail(f"cannot evaluate on {data_dir}: {error}")
     show(scores_table(scores))
 
 

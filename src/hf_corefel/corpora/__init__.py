@@ -2,6 +2,43 @@
 
 from __future__ import annotations
 
-from .dwie import CorpusError, development_split, read_dwie, read_dwie_article, read_dwie_texts
+from .aida import NilClusters, read_aida
+from .aida_plus import read_aida_plus, read_aida_plus_annotations
+from .dwie import (
+    ArticleAnnotation,
+    development_split,
+    read_dwie,
+    read_dwie_annotation,
+    read_dwie_annotations,
+    read_dwie_article,
+    read_dwie_texts,
+)
+from .errors import CorpusError
+from .gum import MentionKinds, gum_splits, read_gum
+from .reading import CORPUS_FORMATS, CorpusFormat, detect_format, read_annotations
+from .statistics import CandidateRecall, CorpusStatistics, corpus_statistics
 
-__all__ = ["CorpusError", "development_split", "read_dwie", "read_dwie_article", "read_dwie_texts"]
+__all__ = [
+    "CORPUS_FORMATS",
+    "ArticleAnnotation",
+    "CandidateRecall",
+    "CorpusError",
+    "CorpusFormat",
+    "CorpusStatistics",
+    "MentionKinds",
+    "NilClusters",
+    "corpus_statistics",
+    "detect_format",
+    "development_split",
+    "gum_splits",
+    "read_aida",
+    "read_aida_plus",
+    "read_aida_plus_annotations",
+    "read_annotations",
+    "read_dwie",
+    "read_dwie_annotation",
+    "read_dwie_annotations",
+    "read_dwie_article",
+    "read_dwie_texts",
+    "read_gum",
+]

@@ -1,7 +1,8 @@
 """DWIE (Zaporojets et al., 2021) in its official JSON, one article a file.
 
 The split is in an article's `tags`, the clusters in `concepts` (with `link` = Wikipedia title or missing for NIL),
-the mentions in `mentions` with offsets into `content`, which the official download script fills in.
+the mentions in `mentions` with offsets into `content`, which the official download script fills in. Without it the
+articles are still read by `read_dwie_annotations`, which needs no text.
 """
 
 from __future__ import annotations
@@ -9,18 +10,46 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..documents import Candidate, Cluster, Document, DocumentError, Mention
+from ..documents import Candidate, Cluster, Document, DocumentError, Mention, Offsets
+from .errors import CorpusError, raise_or_warn
 
-__all__ = ["CorpusError", "development_split", "read_dwie", "read_dwie_article", "read_dwie_texts"]
+__all__ = [
+    "ArticleAnnotation",
+    "CorpusError",
+    "development_split",
+    "load_article",
+    "read_dwie",
+    "read_dwie_annotation",
+    "read_dwie_annotations",
+    "read_dwie_article",
+    "read_dwie_texts",
+]
 
 SPLITS = ("train", "test", "all")
+_SUBFOLDERS = ("annos_with_content", "annos_only", "annos")
 
 
-class CorpusError(ValueError):
-    """A corpus file is not what its format says; the message names the file and the place."""
+@dataclass(frozen=True, slots=True)
+class ArticleAnnotation:
+    """The annotation of an article in DWIE's form; its text need not be there.
+
+    Attributes:
+        id: The article's name.
+        tags: The splits that it is in, ``all`` among them.
+        clusters: As in `Document`; the surfaces are the annotation's own and are not compared with a text.
+        candidates: The corpus' own candidate lists of the mentions, by offsets; empty where it has none.
+        text: The content when the file holds it, else None.
+    """
+
+    id: str
+    tags: tuple[str, ...]
+    clusters: list[Cluster]
+    candidates: dict[Offsets, list[Candidate]] = field(default_factory=dict)
+    text: str | None = None
 
 
 def read_dwie(
@@ -38,13 +67,38 @@ def read_dwie(
     Raises:
         CorpusError: When the folder holds no article, an article is malformed, or it has no text.
     """
-    for path, article in _articles(Path(folder), split, strict):
+    for path, article in _articles(_with_content(Path(folder)), split, strict):
         try:
             document = read_dwie_article(article, str(path), candidates=candidates, strict=strict)
         except CorpusError as error:
-            _raise_or_warn(error, strict)
+            raise_or_warn(error, strict)
         else:
             yield document
+
+
+def read_dwie_annotations(
+    folder: str | Path, split: str = "all", *, strict: bool = True
+) -> Iterator[ArticleAnnotation]:
+    """Reads the annotation of every article of a split, with and without text, in the order of the ids.
+
+    Args:
+        folder: The folder with the article files, or one above ``annos_with_content``, ``annos_only`` or ``annos``:
+            then all of these are read, and an article that is in several is taken from the first.
+        split: ``train``, ``test`` or ``all``.
+        strict: Raises on a malformed article; otherwise warns and leaves it out.
+
+    Raises:
+        CorpusError: When the folder holds no article, or an article is malformed.
+    """
+    folder = Path(folder)
+    below = [folder / name for name in _SUBFOLDERS if (folder / name).is_dir()]
+    for path, article in _articles(below or [folder], split, strict):
+        try:
+            annotation = read_dwie_annotation(article, str(path))
+        except CorpusError as error:
+            raise_or_warn(error, strict)
+        else:
+            yield annotation
 
 
 def read_dwie_texts(folder: str | Path, split: str = "all") -> Iterator[Document]:
@@ -52,39 +106,36 @@ def read_dwie_texts(folder: str | Path, split: str = "all") -> Iterator[Document
 
     For predictions that gold must not touch.
     """
-    for path, article in _articles(Path(folder), split, strict=False):
+    for path, article in _articles(_with_content(Path(folder)), split, strict=False):
         if article.get("content"):
             yield Document(article["content"], id=str(article.get("id") or path.stem))
         else:
-            _raise_or_warn(CorpusError(f"{path}: field 'content' is missing or empty"), strict=False)
+            raise_or_warn(CorpusError(f"{path}: field 'content' is missing or empty"), strict=False)
 
 
-def _articles(folder: Path, split: str, strict: bool) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """The parsed files of a split, by id."""
+def _with_content(folder: Path) -> list[Path]:
+    return [folder / "annos_with_content" if (folder / "annos_with_content").is_dir() else folder]
+
+
+def _articles(folders: Sequence[Path], split: str, strict: bool) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """The parsed files of a split, by id; of files of one name the one in the first folder."""
     if split not in SPLITS:
         raise ValueError(f"split must be one of {', '.join(SPLITS)}; got {split!r}")
-    if (folder / "annos_with_content").is_dir():
-        folder = folder / "annos_with_content"
-    paths = sorted(folder.glob("DW_*.json"), key=lambda path: path.stem)
+    paths = {path.stem: path for folder in reversed(folders) for path in folder.glob("DW_*.json")}
     if not paths:
-        raise CorpusError(f"{folder}: no DWIE articles (DW_*.json) here; run the official download first")
-    for path in paths:
+        raise CorpusError(f"{folders[0]}: no DWIE articles (DW_*.json) here; run the official download first")
+    for _, path in sorted(paths.items()):
         try:
-            article = _load(path)
+            article = load_article(path)
         except CorpusError as error:
-            _raise_or_warn(error, strict)
+            raise_or_warn(error, strict)
         else:
             if split == "all" or split in (article.get("tags") or ()):
                 yield path, article
 
 
-def _raise_or_warn(error: CorpusError, strict: bool) -> None:
-    if strict:
-        raise error
-    warnings.warn(f"skipped: {error}", stacklevel=4)
-
-
-def _load(path: Path) -> dict[str, Any]:
+def load_article(path: Path) -> dict[str, Any]:
+    """The JSON object of an article file; raises `CorpusError` when the file holds none."""
     try:
         article = json.loads(path.read_text(encoding="utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
@@ -112,6 +163,43 @@ def read_dwie_article(
         hint = "the annotation without text needs the official download"
         raise CorpusError(f"{where}: field 'content' is missing or empty; {hint}")
     name, text = _field(article, "id", str, where), _field(article, "content", str, where)
+    clusters, given = _annotation(article, where, text, candidates=candidates, strict=strict)
+    try:
+        return Document(text, id=name, clusters=clusters, candidates=given)
+    except DocumentError as error:
+        raise CorpusError(f"{where}: {error}") from error
+
+
+def read_dwie_annotation(article: dict[str, Any], where: str = "article") -> ArticleAnnotation:
+    """The annotation of one article in DWIE's form, whether or not it has its text.
+
+    Args:
+        article: The parsed JSON.
+        where: How messages call it.
+
+    Raises:
+        CorpusError: When the annotation is malformed; the message says where.
+    """
+    name, text = _field(article, "id", str, where), article.get("content") or None
+    if text is not None:
+        _field(article, "content", str, where)
+    tags = _field(article, "tags", list, where) if article.get("tags") is not None else ()
+    clusters, given = _annotation(article, where, None, candidates=True, strict=True)
+    bare = [Cluster(tuple(Mention(*m.offsets) for m in cluster.mentions), cluster.entity) for cluster in clusters]
+    length = max((m.end for cluster in clusters for m in cluster.mentions), default=0)
+    try:
+        # A blank text that is long enough lets the schema check all that needs no text.
+        Document(" " * length, id=name, clusters=bare, candidates=given)
+    except DocumentError as error:
+        raise CorpusError(f"{where}: {error}") from error
+    listed = {offsets: candidates for offsets, candidates in given.items() if candidates}
+    return ArticleAnnotation(name, tuple(map(str, tags)), clusters, listed, text)
+
+
+def _annotation(
+    article: dict[str, Any], where: str, text: str | None, *, candidates: bool, strict: bool
+) -> tuple[list[Cluster], dict[Offsets, list[Candidate]]]:
+    """Clusters in reading order and candidates by offsets; surfaces are compared with the text when there is one."""
     links: dict[int, str | None] = {}
     for i, item in enumerate(_field(article, "concepts", list, where)):
         here = f"{where}: concepts[{i}]"
@@ -125,11 +213,11 @@ def read_dwie_article(
         surface = _field(item, "text", str, here)
         if concept not in links:
             raise CorpusError(f"{here}: concept {concept!r} is not among the concepts")
-        if text[begin:end] != surface:
+        if text is not None and text[begin:end] != surface:
             message = f"{here}: text {surface!r} differs from the content {text[begin:end]!r} at {begin}..{end}"
             if strict:
                 raise CorpusError(message)
-            warnings.warn(f"dropped: {message}", stacklevel=3)
+            warnings.warn(f"dropped: {message}", stacklevel=4)
             continue
         members.setdefault(concept, []).append(Mention(begin, end, surface))
         if candidates:
@@ -138,11 +226,7 @@ def read_dwie_article(
         Cluster(tuple(sorted(mentions, key=lambda m: m.offsets)), links[concept])
         for concept, mentions in members.items()
     ]
-    clusters.sort(key=lambda cluster: cluster.mentions[0].offsets)
-    try:
-        return Document(text, id=name, clusters=clusters, candidates=given)
-    except DocumentError as error:
-        raise CorpusError(f"{where}: {error}") from error
+    return sorted(clusters, key=lambda cluster: cluster.mentions[0].offsets), given
 
 
 def _field(item: Any, name: str, kind: type, where: str) -> Any:

@@ -1,0 +1,71 @@
+"""AIDA+ (Zaporojets et al., 2022): AIDA with clusters, also of NIL mentions, in articles of DWIE's form.
+
+The articles of a split lie in a folder of its name: ``train``, ``testa`` and ``testb``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ..documents import Document
+from .dwie import ArticleAnnotation, load_article, read_dwie_annotation, read_dwie_article
+from .errors import CorpusError, raise_or_warn
+
+__all__ = ["AIDA_PLUS_FOLDERS", "read_aida_plus", "read_aida_plus_annotations"]
+
+AIDA_PLUS_FOLDERS = ("train", "testa", "testb")
+
+
+def read_aida_plus(
+    folder: str | Path, split: str = "all", *, candidates: bool = False, strict: bool = True
+) -> Iterator[Document]:
+    """Reads the articles of a split in the order of their file names, ``all`` of them split after split.
+
+    Args:
+        folder: The folder with the folders ``train``, ``testa`` and ``testb``.
+        split: ``train``, ``testa``, ``testb`` or ``all``.
+        candidates: Keeps the corpus' own candidate lists in ``Document.candidates``; see `read_dwie`.
+        strict: Raises on a malformed article; otherwise warns and leaves it, or the mention, out.
+
+    Raises:
+        CorpusError: When a split's folder holds no article, or an article is malformed or has no text.
+    """
+    for path, article in _articles(Path(folder), split, strict):
+        try:
+            document = read_dwie_article(article, str(path), candidates=candidates, strict=strict)
+        except CorpusError as error:
+            raise_or_warn(error, strict)
+        else:
+            yield document
+
+
+def read_aida_plus_annotations(
+    folder: str | Path, split: str = "all", *, strict: bool = True
+) -> Iterator[ArticleAnnotation]:
+    """Reads the annotation of the articles of a split, whether or not they have their text; see `read_aida_plus`."""
+    for path, article in _articles(Path(folder), split, strict):
+        try:
+            annotation = read_dwie_annotation(article, str(path))
+        except CorpusError as error:
+            raise_or_warn(error, strict)
+        else:
+            yield annotation
+
+
+def _articles(folder: Path, split: str, strict: bool) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """The parsed files of a split; the name of the file stands for a missing id."""
+    if split not in (*AIDA_PLUS_FOLDERS, "all"):
+        raise ValueError(f"split must be one of {', '.join(AIDA_PLUS_FOLDERS)}, all; got {split!r}")
+    for part in AIDA_PLUS_FOLDERS if split == "all" else (split,):
+        paths = sorted((folder / part).glob("*.json"), key=lambda path: path.stem)
+        if not paths:
+            raise CorpusError(f"{folder / part}: no AIDA+ articles (*.json) here")
+        for path in paths:
+            try:
+                article = load_article(path)
+            except CorpusError as error:
+                raise_or_warn(error, strict)
+            else:
+                yield path, {"id": path.stem, **article}

@@ -1,0 +1,46 @@
+"""What every reader does with files that are not what their format says."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+__all__ = ["CorpusError", "numbered_lines", "raise_or_warn"]
+
+
+class CorpusError(ValueError):
+    """A corpus file is not what its format says; the message names the file and the place."""
+
+
+def raise_or_warn(error: CorpusError, strict: bool, consequence: str = "skipped") -> None:
+    """Raises the error, or warns of it and of what is done instead.
+
+    Args:
+        error: What is wrong.
+        strict: Whether to raise.
+        consequence: What a caller who does not want the error gets, for the warning.
+    """
+    if strict:
+        raise error
+    # Past this function, the reader and the generator that calls it.
+    warnings.warn(f"{consequence}: {error}", stacklevel=4)
+
+
+def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines of a UTF-8 file with their numbers from 1, without line ends; a byte order mark is left out.
+
+    Only line feeds end a line: other separators of Unicode may be part of a token.
+
+    Raises:
+        CorpusError: When a line is not UTF-8.
+        OSError: When the file cannot be read.
+    """
+    with path.open("rb") as file:
+        for number, raw in enumerate(file, start=1):
+            try:
+                line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError as error:
+                byte = f"byte 0x{raw[error.start]:02x} at position {error.start}"
+                raise CorpusError(f"{path}:{number}: not UTF-8 ({byte})") from error
+            yield number, line.rstrip("\r\n")
