@@ -101,6 +101,12 @@ def card(config: CorefELConfig, record: dict[str, Any], kb: dict[str, Any], scor
     )
 
 
+def _without_folders(argument: str) -> str:
+    """A path of the training machine by its last name only; the script's own path, and all else, as it is."""
+    is_path = "/" in argument and not argument.startswith(("{", "examples/"))
+    return Path(argument).name if is_path else argument
+
+
 def main() -> None:
     """Copies the files, writes card and scores, and checks the size."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -114,6 +120,8 @@ def main() -> None:
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(arguments.model, target, ignore=shutil.ignore_patterns(*_SKIPPED))
     record = json.loads((target / "training_record.json").read_text(encoding="utf-8"))
+    record["command"] = [_without_folders(argument) for argument in record["command"]]
+    (target / "training_record.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     scores = json.loads(arguments.scores.read_text(encoding="utf-8"))
     kb = json.loads((target / "knowledge_base" / "kb_config.json").read_text(encoding="utf-8"))
     text = card(CorefELConfig.from_pretrained(target), record, kb, scores)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import json
 import re
 from pathlib import Path
 from types import ModuleType
@@ -28,8 +29,8 @@ def updater() -> ModuleType:
 def test_demo_prints_what_the_readme_shows(updater: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(ROOT / "src"))
     output = updater.demo_output()
-    shown = updater.demo_block(README)
-    printed = updater.demo_block(updater.with_demo_block(README, output))
+    shown = updater.block(README, updater.DEMO)
+    printed = updater.block(updater.with_block(README, updater.DEMO, output), updater.DEMO)
     assert NUMBER.sub("#", printed) == NUMBER.sub("#", shown)
     # Another processor or release of torch may round the second decimal the other way.
     assert [float(n) for n in NUMBER.findall(printed)] == pytest.approx(
@@ -38,12 +39,19 @@ def test_demo_prints_what_the_readme_shows(updater: ModuleType, monkeypatch: pyt
     assert "Angela_Merkel" in shown
 
 
-def test_with_demo_block_replaces_the_block_and_nothing_else(updater: ModuleType) -> None:
-    changed = updater.with_demo_block(README, "new output  \nsecond line\n\n")
-    assert updater.demo_block(changed) == "new output\nsecond line\n"
-    assert updater.with_demo_block(changed, updater.demo_block(README)) == README
+def test_results_are_those_of_the_bundled_checkpoint(updater: ModuleType) -> None:
+    scores = json.loads(updater.SCORES.read_text(encoding="utf-8"))
+    shown = updater.block(README, updater.RESULTS)
+    assert shown == updater.results_table(scores)
+    assert f"{scores['coreference']['average_f1']:.1%}" in shown
+
+
+def test_with_block_replaces_the_block_and_nothing_else(updater: ModuleType) -> None:
+    changed = updater.with_block(README, updater.DEMO, "new output  \nsecond line\n\n")
+    assert updater.block(changed, updater.DEMO) == "new output\nsecond line\n"
+    assert updater.with_block(changed, updater.DEMO, updater.block(README, updater.DEMO)) == README
     with pytest.raises(ValueError, match=r"README\.md needs exactly one"):
-        updater.demo_block(README.replace("<!-- demo:end -->", ""))
+        updater.block(README.replace("<!-- demo:end -->", ""), updater.DEMO)
 
 
 def test_links_into_the_repository_lead_somewhere() -> None:

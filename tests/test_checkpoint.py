@@ -1,0 +1,123 @@
+"""Tests of the checkpoint that comes with the package."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors import safe_open
+
+from hf_corefel import CorefELModel, CorefELProcessor, bundled_checkpoint
+from hf_corefel.pipeline_corefel import CorefELPipeline, load_pipeline
+
+FOLDER = Path(bundled_checkpoint())
+DATA = Path(__file__).parent / "data"
+
+
+@pytest.fixture(scope="module")
+def pipeline() -> CorefELPipeline:
+    return load_pipeline()
+
+
+def read(name: str) -> Any:
+    return json.loads((FOLDER / name).read_text(encoding="utf-8"))
+
+
+def test_no_test_article_was_trained_on() -> None:
+    test_ids = set(json.loads((DATA / "dwie_test_ids.json").read_text(encoding="utf-8")))
+    train_ids = read("training_record.json")["train_ids"]
+    assert len(test_ids) == 100
+    assert len(train_ids) > 400
+    assert not test_ids & set(train_ids)
+
+
+def test_the_record_says_how_to_train_it_again() -> None:
+    record = read("training_record.json")
+    assert isinstance(record["seed"], int)
+    assert len(record["commit"]) == 40
+    assert record["command"][:2] == ["python", "examples/03_fine_tune.py"]
+    assert {"torch", "transformers", "hf-corefel"} <= set(record["versions"])
+
+
+def test_the_card_names_activation_and_scores() -> None:
+    card, scores, config = (
+        (FOLDER / "README.md").read_text(encoding="utf-8"),
+        read("test_scores.json"),
+        read("config.json"),
+    )
+    assert f'`edge_activation="{config["edge_activation"]}"`' in card
+    for value in (
+        scores["coreference"]["average_f1"],
+        scores["entity_linking"]["el_m"]["f1"],
+        scores["entity_linking"]["el_h"]["f1"],
+    ):
+        assert f"{value:.4f}" in card
+
+
+def test_it_is_small_and_holds_no_pickle() -> None:
+    files = [path for path in FOLDER.rglob("*") if path.is_file()]
+    assert sum(path.stat().st_size for path in files) < 80e6
+    assert {path.suffix for path in files} <= {".json", ".safetensors", ".marisa", ".txt", ".md"}
+
+
+def test_weights_are_stored_in_half_and_computed_in_single_precision(pipeline: CorefELPipeline) -> None:
+    with safe_open(FOLDER / "model.safetensors", framework="pt") as file:
+        assert {file.get_slice(name).get_dtype() for name in file.keys()} == {"F16"}  # noqa: SIM118
+    assert {parameter.dtype for parameter in pipeline.model.parameters()} == {torch.float32}
+
+
+def test_entity_vectors_are_narrow(pipeline: CorefELPipeline) -> None:
+    kb = pipeline.processor.knowledge_base
+    assert kb.vector_size <= 128
+    assert read("knowledge_base/kb_config.json")["vector_format"] == "int8"
+    assert kb.num_entities > 10_000
+
+
+def test_from_pretrained_and_the_task_name_give_it() -> None:
+    import transformers
+
+    model = CorefELModel.from_pretrained(bundled_checkpoint())
+    assert isinstance(CorefELProcessor.from_pretrained(bundled_checkpoint()), CorefELProcessor)
+    task = transformers.pipeline("coref-el", device="cpu")
+    assert isinstance(task, CorefELPipeline)
+    loaded = dict(task.model.named_parameters())
+    assert all(torch.equal(loaded[name], parameter) for name, parameter in model.named_parameters())
+
+
+def test_a_plain_sentence_is_linked(pipeline: CorefELPipeline) -> None:
+    text = "German Chancellor Angela Merkel flew from Berlin to Washington. Merkel met Barack Obama at the White House."
+    result = pipeline(text)
+    assert isinstance(result, dict)
+    found = {cluster["entity"]: {mention["text"] for mention in cluster["mentions"]} for cluster in result["clusters"]}
+    assert found["Angela_Merkel"] == {"Angela Merkel", "Merkel"}
+    assert found["Barack_Obama"] == {"Barack Obama"}
+    assert "Berlin" in found
+    for cluster in result["clusters"]:
+        assert 0.0 <= cluster["probability"] <= 1.0
+        for mention in cluster["mentions"]:
+            assert text[mention["begin"] : mention["end"]] == mention["text"]
+
+
+def test_the_result_does_not_depend_on_the_company(pipeline: CorefELPipeline) -> None:
+    news = (Path(__file__).parent.parent / "examples" / "data" / "news.txt").read_text(encoding="utf-8")
+    texts = [news, "Nothing here.", "", "Angela Merkel met Emmanuel Macron in Paris. Macron thanked Merkel. " * 12]
+    alone = [pipeline(text) for text in texts]
+    together = pipeline(list(reversed(texts)), batch_size=4)
+    assert isinstance(together, list)
+    assert sum(len(cluster["mentions"]) > 1 for cluster in alone[0]["clusters"]) >= 2  # type: ignore[call-overload]
+    for left, right in zip(alone, reversed(together), strict=True):
+        assert _structure(left) == _structure(right)
+        assert _probabilities(left) == pytest.approx(_probabilities(right), abs=1e-4)
+
+
+def _structure(document: Any) -> list[tuple[str | None, list[tuple[int, int]]]]:
+    clusters = document["clusters"]
+    return [(c["entity"], [(m["begin"], m["end"]) for m in c["mentions"]]) for c in clusters]
+
+
+def _probabilities(document: Any) -> list[float]:
+    names = ("probability", "edge_probability", "link_probability")
+    return [mention[name] for cluster in document["clusters"] for mention in cluster["mentions"] for name in names]
