@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from transformers import AutoConfig, AutoModel, AutoProcessor
@@ -42,6 +43,7 @@ __all__ = [
     "Mention",
     "__version__",
     "bundled_checkpoint",
+    "metric_path",
 ]
 
 AutoConfig.register(CorefELConfig.model_type, CorefELConfig, exist_ok=True)
@@ -51,6 +53,11 @@ register_pipeline()
 
 # Training pulls in Trainer and Accelerate, which whoever only annotates should not wait for.
 _LAZY = {"CorefELTrainer": ".training", "CorefELTrainingArguments": ".training"}
+
+
+def metric_path() -> str:
+    """Folder of the metric module, for ``evaluate.load``; nothing is fetched."""
+    return str(Path(__file__).parent / "evaluate_modules" / "coref_el")
 
 
 def __getattr__(name: str) -> Any:

@@ -40,6 +40,9 @@ def test_perfect_prediction() -> None:
     assert {key: value for key, value in scores.items() if value != 1.0} == {
         "hard_case_accuracy": 0.0,
         "hard_cases": 0.0,
+        "singleton_cluster_accuracy": 0.0,
+        "singleton_clusters": 0.0,
+        "multi_mention_clusters": 2.0,
     }
     json.dumps(scores, allow_nan=False)
 
@@ -55,6 +58,8 @@ def test_a_wrong_link_costs_linking_and_not_coreference() -> None:
 def test_keys_are_complete_and_flat() -> None:
     names = ("mention", "muc", "b_cubed", "ceaf_e", "ceaf_m", "lea", "el_mention", "el_hard", "el_soft")
     expected = {f"{name}_{part}" for name in names for part in ("precision", "recall", "f1")}
+    kinds = ("singleton", "multi_mention", "one_surface", "several_surfaces")
+    expected |= {f"{kind}_{part}" for kind in kinds for part in ("cluster_accuracy", "clusters")}
     assert set(evaluate([], [])) == expected | {"coref_f1", "hard_case_accuracy", "hard_cases"}
     assert set(evaluate([], []).values()) == {0.0}
 
@@ -76,7 +81,8 @@ def test_counts_are_added_before_dividing() -> None:
 )
 def test_empty_sides_score_zero(gold: list[Cluster], predicted: list[Cluster]) -> None:
     scores = evaluate([gold_document(clusters=gold)], [AnnotatedDocument(TEXT, predicted)])
-    assert set(scores.values()) == {0.0}
+    assert {value for key, value in scores.items() if not key.endswith("_clusters")} == {0.0}
+    assert scores["multi_mention_clusters"] == float(len(gold))
 
 
 def test_the_average_is_that_of_the_authors() -> None:

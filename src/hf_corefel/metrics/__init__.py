@@ -5,30 +5,41 @@ that they are of use without the rest of the package. All scores are fractions b
 counts add up over documents ("micro"), and 0/0 is 0 as in the CoNLL reference scorer.
 """
 
-from hf_corefel.metrics.bootstrap import Interval, bootstrap_interval
+from hf_corefel.metrics.bootstrap import Addable, Interval, bootstrap_interval
+from hf_corefel.metrics.clusters import ClusterAccuracy, cluster_accuracy
 from hf_corefel.metrics.coreference import b_cubed, ceaf_e, ceaf_m, lea, mention_detection, muc
-from hf_corefel.metrics.counts import PrecisionRecallF1
+from hf_corefel.metrics.counts import PrecisionRecallF1, Share
 from hf_corefel.metrics.evaluation import Scores, evaluate, score_clusters, score_document, score_documents
 from hf_corefel.metrics.linking import HardCases, el_hard, el_mention, el_soft, hard_cases
+from hf_corefel.metrics.nested import evaluate_nested, read_nested
+from hf_corefel.metrics.spans import SpanRecall, span_recall
 
 __all__ = [
+    "Addable",
+    "ClusterAccuracy",
     "HardCases",
     "Interval",
     "PrecisionRecallF1",
     "Scores",
+    "Share",
+    "SpanRecall",
     "b_cubed",
     "bootstrap_interval",
     "ceaf_e",
     "ceaf_m",
+    "cluster_accuracy",
     "el_hard",
     "el_mention",
     "el_soft",
     "evaluate",
+    "evaluate_nested",
     "hard_cases",
     "lea",
     "mention_detection",
     "muc",
+    "read_nested",
     "score_clusters",
     "score_document",
     "score_documents",
+    "span_recall",
 ]

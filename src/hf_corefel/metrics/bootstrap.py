@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from hf_corefel.metrics.counts import PrecisionRecallF1
-from hf_corefel.metrics.evaluation import Scores
-from hf_corefel.metrics.linking import HardCases
+__all__ = ["Addable", "Interval", "bootstrap_interval"]
 
-__all__ = ["Interval", "bootstrap_interval"]
+S = TypeVar("S", bound="Addable")
+
+
+class Addable(Protocol):
+    """Counts of one document: `Scores`, `ClusterAccuracy`, `SpanRecall`."""
+
+    def to_counts(self) -> list[float]:
+        """Numbers that add up over documents; as many for every document."""
+        ...
+
+    def from_counts(self: S, counts: Sequence[float]) -> S:
+        """The counts that have these numbers; the inverse of `to_counts`."""
+        ...
+
+    def to_dict(self) -> dict[str, float]:
+        """The scores of the counts by key."""
+        ...
 
 
 class Interval(NamedTuple):
@@ -23,7 +36,7 @@ class Interval(NamedTuple):
 
 
 def bootstrap_interval(
-    scores: Sequence[Scores],
+    scores: Sequence[Addable],
     key: str,
     *,
     confidence: float = 0.95,
@@ -36,8 +49,8 @@ def bootstrap_interval(
     up, so the interval is that of the micro score that `evaluate` reports.
 
     Args:
-        scores: One `Scores` a document, from `score_documents`.
-        key: A key of `Scores.to_dict`, for example ``"coref_f1"``.
+        scores: Counts of one kind, one a document: `Scores` from `score_documents`, `SpanRecall`, `ClusterAccuracy`.
+        key: A key of their ``to_dict``, for example ``"coref_f1"``.
         confidence: Share of the resamples inside the interval, between 0 and 1.
         resamples: How often the documents are drawn.
         seed: Of the draws; the same seed gives the same interval.
@@ -54,20 +67,10 @@ def bootstrap_interval(
     known = scores[0].to_dict()
     if key not in known:
         raise ValueError(f"key: unknown score {key!r}; the known ones are {', '.join(known)}")
-    names = list(scores[0].counts)
-    documents = np.array([_flatten(item, names) for item in scores])  # [B, 4 * metrics + 2]
+    documents = np.array([item.to_counts() for item in scores])  # [B, counts]
     generator = np.random.default_rng(seed)
     weights = generator.multinomial(len(scores), np.full(len(scores), 1.0 / len(scores)), size=resamples)
-    totals = weights @ documents  # [resamples, 4 * metrics + 2]
-    values = [_unflatten(row.tolist(), names).to_dict()[key] for row in totals]
+    totals = weights @ documents  # [resamples, counts]
+    values = [scores[0].from_counts(row.tolist()).to_dict()[key] for row in totals]
     low, high = np.quantile(values, [(1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0])
     return Interval(float(low), float(high))
-
-
-def _flatten(scores: Scores, names: Sequence[str]) -> list[float]:
-    return [value for name in names for value in astuple(scores.counts[name])] + [*map(float, scores.hard_cases)]
-
-
-def _unflatten(row: list[float], names: Sequence[str]) -> Scores:
-    counts = {name: PrecisionRecallF1(*row[4 * i : 4 * i + 4]) for i, name in enumerate(names)}
-    return Scores(counts, HardCases(round(row[-2]), round(row[-1])))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["PrecisionRecallF1", "ratio"]
+__all__ = ["PrecisionRecallF1", "Share", "ratio"]
 
 
 def ratio(numerator: float, denominator: float) -> float:
@@ -55,3 +55,26 @@ class PrecisionRecallF1:
             self.recall_numerator + other.recall_numerator,
             self.recall_denominator + other.recall_denominator,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """How many of a number of things were found; the sum of two is the share of both together.
+
+    Attributes:
+        found: Those that were found.
+        total: All of them.
+    """
+
+    found: float = 0.0
+    total: float = 0.0
+
+    @property
+    def value(self) -> float:
+        """Between 0 and 1; 0 when there was nothing to find."""
+        return ratio(self.found, self.total)
+
+    def __add__(self, other: Share) -> Share:
+        if not isinstance(other, Share):
+            return NotImplemented
+        return Share(self.found + other.found, self.total + other.total)

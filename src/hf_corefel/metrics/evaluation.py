@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from typing import Any
 
 from hf_corefel.documents import AnnotatedDocument, Cluster, Document, DocumentError, Mention
+from hf_corefel.metrics.clusters import ClusterAccuracy, cluster_accuracy
 from hf_corefel.metrics.coreference import b_cubed, ceaf_e, ceaf_m, lea, mention_detection, muc
 from hf_corefel.metrics.counts import PrecisionRecallF1
 from hf_corefel.metrics.linking import HardCases, el_hard, el_mention, el_soft, hard_cases
@@ -35,12 +36,14 @@ class Scores:
         counts: Numerators and denominators by name: mention, muc, b_cubed, ceaf_e, ceaf_m, lea, el_mention,
             el_hard, el_soft.
         hard_cases: Mentions that only coreference can link.
+        clusters: Gold linked clusters found, by size and by number of surface forms.
     """
 
     counts: Mapping[str, PrecisionRecallF1] = field(
         default_factory=lambda: {name: PrecisionRecallF1() for name in (*_COREFERENCE, *_LINKING)}
     )
     hard_cases: HardCases = field(default_factory=lambda: HardCases(0, 0))
+    clusters: ClusterAccuracy = field(default_factory=ClusterAccuracy)
 
     def __add__(self, other: Scores) -> Scores:
         if not isinstance(other, Scores):
@@ -50,7 +53,20 @@ class Scores:
             HardCases(
                 self.hard_cases.correct + other.hard_cases.correct, self.hard_cases.total + other.hard_cases.total
             ),
+            self.clusters + other.clusters,
         )
+
+    def to_counts(self) -> list[float]:
+        """The numbers that add up over documents: four a metric in `counts`, two hard cases, eight of `clusters`."""
+        numbers = [value for counts in self.counts.values() for value in astuple(counts)]
+        return [*numbers, *map(float, self.hard_cases), *self.clusters.to_counts()]
+
+    def from_counts(self, counts: Sequence[float]) -> Scores:
+        """The inverse of `to_counts`."""
+        split = 4 * len(self.counts)
+        named = {name: PrecisionRecallF1(*counts[4 * i : 4 * i + 4]) for i, name in enumerate(self.counts)}
+        hard = HardCases(round(counts[split]), round(counts[split + 1]))
+        return Scores(named, hard, self.clusters.from_counts(counts[split + 2 :]))
 
     @property
     def coref_f1(self) -> float:
@@ -62,7 +78,8 @@ class Scores:
 
         Returns:
             ``coref_f1``; for every name in `counts` ``<name>_precision``, ``<name>_recall`` and
-            ``<name>_f1``; ``hard_case_accuracy`` and the number it stands on, ``hard_cases``.
+            ``<name>_f1``; ``hard_case_accuracy`` and the number it stands on, ``hard_cases``; accuracy and
+            number of the kinds of clusters (see `ClusterAccuracy.to_dict`).
         """
         scores = {"coref_f1": self.coref_f1}
         for name, counts in self.counts.items():
@@ -71,13 +88,14 @@ class Scores:
             scores[f"{name}_f1"] = counts.f1
         scores["hard_case_accuracy"] = self.hard_cases.accuracy
         scores["hard_cases"] = float(self.hard_cases.total)
-        return scores
+        return scores | self.clusters.to_dict()
 
 
 def score_clusters(
     gold: Sequence[tuple[Collection[Hashable], str | None]],
     predicted: Sequence[tuple[Collection[Hashable], str | None]],
     candidates: Callable[[Any], Collection[str] | None] | None = None,
+    surfaces: Callable[[Any], str | None] | None = None,
 ) -> Scores:
     """Counts of every metric for the clusters of one document, given as plain data.
 
@@ -85,6 +103,7 @@ def score_clusters(
         gold: Pairs of mentions and link (None for NIL). A mention is anything hashable.
         predicted: The same of the prediction.
         candidates: See `hard_cases`; None leaves hard cases out.
+        surfaces: See `cluster_accuracy`; None leaves the accuracy by number of surface forms out.
 
     Raises:
         ValueError: When a mention is in two clusters of one side.
@@ -92,7 +111,8 @@ def score_clusters(
     gold_mentions, predicted_mentions = [pair[0] for pair in gold], [pair[0] for pair in predicted]
     counts = {name: metric(gold_mentions, predicted_mentions) for name, metric in _COREFERENCE.items()}
     counts |= {name: metric(gold, predicted) for name, metric in _LINKING.items()}
-    return Scores(counts, HardCases(0, 0) if candidates is None else hard_cases(gold, predicted, candidates))
+    hard = HardCases(0, 0) if candidates is None else hard_cases(gold, predicted, candidates)
+    return Scores(counts, hard, cluster_accuracy(gold, predicted, surfaces))
 
 
 def score_document(
@@ -127,7 +147,10 @@ def score_document(
         listed = gold.candidates.get(mention.offsets)
         return None if listed is None else {candidate.entity for candidate in listed}
 
-    return score_clusters(_plain(gold.clusters), _plain(predicted.clusters), entities)
+    def surface(offsets: tuple[int, int]) -> str:
+        return gold.text[slice(*offsets)]
+
+    return score_clusters(_plain(gold.clusters), _plain(predicted.clusters), entities, surface)
 
 
 def _plain(clusters: Sequence[Cluster]) -> list[tuple[list[tuple[int, int]], str | None]]:

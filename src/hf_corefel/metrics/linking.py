@@ -16,12 +16,13 @@ from typing import Any, NamedTuple
 
 from hf_corefel.metrics.counts import PrecisionRecallF1, ratio
 
-__all__ = ["HardCases", "LinkedClusters", "el_hard", "el_mention", "el_soft", "hard_cases"]
+__all__ = ["HardCases", "LinkedClusters", "el_hard", "el_mention", "el_soft", "hard_cases", "linked_clusters"]
 
 LinkedClusters = Iterable[tuple[Collection[Hashable], str | None]]
 
 
-def _linked(clusters: LinkedClusters) -> list[tuple[frozenset[Hashable], str]]:
+def linked_clusters(clusters: LinkedClusters) -> list[tuple[frozenset[Hashable], str]]:
+    """The clusters that are scored: not NIL, not empty."""
     return [(frozenset(mentions), link) for mentions, link in clusters if link is not None and len(mentions)]
 
 
@@ -36,17 +37,17 @@ def _overlap(gold: set[tuple[Hashable, str]], predicted: set[tuple[Hashable, str
 
 def el_mention(gold: LinkedClusters, predicted: LinkedClusters) -> PrecisionRecallF1:
     """EL_m: pairs of a mention and its link that both sides have."""
-    return _overlap(_mention_links(_linked(gold)), _mention_links(_linked(predicted)))
+    return _overlap(_mention_links(linked_clusters(gold)), _mention_links(linked_clusters(predicted)))
 
 
 def el_hard(gold: LinkedClusters, predicted: LinkedClusters) -> PrecisionRecallF1:
     """EL_h: linked clusters that both sides have with exactly the same mentions and the same link."""
-    return _overlap(set(_linked(gold)), set(_linked(predicted)))
+    return _overlap(set(linked_clusters(gold)), set(linked_clusters(predicted)))
 
 
 def el_soft(gold: LinkedClusters, predicted: LinkedClusters) -> PrecisionRecallF1:
     """EL_s: for each linked cluster the share of its mentions that the other side links to the same entity."""
-    gold_clusters, predicted_clusters = _linked(gold), _linked(predicted)
+    gold_clusters, predicted_clusters = linked_clusters(gold), linked_clusters(predicted)
     return PrecisionRecallF1(
         _shares(predicted_clusters, _mention_links(gold_clusters)),
         float(len(predicted_clusters)),
@@ -92,9 +93,9 @@ def hard_cases(
         candidates: Gives the candidate entities of a gold mention; None when they are not known, and then
             the mention is no hard case.
     """
-    found = _mention_links(_linked(predicted))
+    found = _mention_links(linked_clusters(predicted))
     correct = total = 0
-    for mentions, link in _linked(gold):
+    for mentions, link in linked_clusters(gold):
         known = {mention: entities for mention in mentions if (entities := candidates(mention)) is not None}
         lacking = [mention for mention, entities in known.items() if link not in entities]
         if len(lacking) < len(known):
