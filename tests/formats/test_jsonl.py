@@ -54,7 +54,7 @@ def test_annotated_documents_come_back_as_they_were(tmp_path: Path) -> None:
     assert list(read_jsonl(path, AnnotatedDocument)) == [RESULT, AnnotatedDocument("nothing", [])]
 
 
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 @given(st.lists(st.text(st.characters(exclude_categories=())), max_size=3))
 def test_any_text_comes_back(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> None:
     path = tmp_path_factory.getbasetemp() / "texts.jsonl"
