@@ -23,6 +23,7 @@ from .processing_corefel import CorefELProcessor
 from .version import __version__
 
 if TYPE_CHECKING:
+    from .corpora.loading import load_aida, load_aida_plus, load_dwie, load_gum
     from .training import CorefELTrainer, CorefELTrainingArguments
 
 __all__ = [
@@ -43,6 +44,10 @@ __all__ = [
     "Mention",
     "__version__",
     "bundled_checkpoint",
+    "load_aida",
+    "load_aida_plus",
+    "load_dwie",
+    "load_gum",
     "metric_path",
 ]
 
@@ -51,8 +56,12 @@ AutoModel.register(CorefELConfig, CorefELModel, exist_ok=True)
 AutoProcessor.register(CorefELConfig, CorefELProcessor, exist_ok=True)
 register_pipeline()
 
-# Training pulls in Trainer and Accelerate, which whoever only annotates should not wait for.
-_LAZY = {"CorefELTrainer": ".training", "CorefELTrainingArguments": ".training"}
+# Training pulls in Trainer and Accelerate, corpora `datasets`: whoever only annotates should not wait for them.
+_LAZY = {
+    "CorefELTrainer": ".training",
+    "CorefELTrainingArguments": ".training",
+    **dict.fromkeys(("load_aida", "load_aida_plus", "load_dwie", "load_gum"), ".corpora.loading"),
+}
 
 
 def metric_path() -> str:

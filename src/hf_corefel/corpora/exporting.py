@@ -1,0 +1,185 @@
+"""A corpus as a folder of Parquet files with a dataset card, which `datasets.load_dataset` reads in every version."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pyarrow.parquet as parquet
+from huggingface_hub import HfApi
+
+from ..documents import Document
+from .builders import CorpusBuilder
+from .errors import CorpusError
+from .loading import load_builder
+from .statistics import CorpusStatistics, corpus_statistics
+
+__all__ = ["ExportedSplit", "dataset_card", "export_corpus", "export_parser", "main", "run_export"]
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedSplit:
+    """What was written of a split.
+
+    Attributes:
+        config: The configuration.
+        split: The split.
+        path: The file, relative to the folder of the export.
+        statistics: What is in it.
+    """
+
+    config: str
+    split: str
+    path: str
+    statistics: CorpusStatistics
+
+
+def export_corpus(
+    builder: type[CorpusBuilder],
+    data_dir: str | Path,
+    out: str | Path,
+    *,
+    configs: Sequence[str] = (),
+    **options: Any,
+) -> list[ExportedSplit]:
+    """Writes ``CONFIG/SPLIT-00000-of-00001.parquet`` and ``README.md`` into a folder; empty splits are left out.
+
+    Args:
+        builder: The corpus.
+        data_dir: Its official files.
+        out: The folder, made when it is missing; files of the same names in it are replaced.
+        configs: The configurations, the first of which becomes the default; empty takes all whose files are there.
+        options: Fields of the builder's configuration, such as ``strict`` and ``candidates``.
+
+    Raises:
+        CorpusError: When a file is missing or malformed, or there is none of any configuration.
+        ValueError: When there is no such configuration.
+    """
+    out = Path(out)
+    chosen = list(configs) or builder.available_configs(str(data_dir))
+    if not chosen:
+        raise CorpusError(f"{data_dir}: no files of {builder.TITLE} here; expected {builder.FILES}")
+    exported = []
+    for config in chosen:
+        with TemporaryDirectory() as cache:
+            built = load_builder(builder(cache_dir=cache, config_name=config, data_dir=str(data_dir), **options))
+            for split, dataset in built.items():
+                if not len(dataset):  # `datasets` refuses to load a split without rows
+                    continue
+                path = f"{config}/{split}-00000-of-00001.parquet"
+                (out / config).mkdir(parents=True, exist_ok=True)
+                # The schema's metadata names feature types that earlier generations of `datasets` do not know.
+                parquet.write_table(dataset.data.table.replace_schema_metadata(None), out / path)
+                exported.append(ExportedSplit(config, split, path, corpus_statistics(map(Document.from_dict, dataset))))
+            # Windows removes no folder whose files are mapped.
+            del built, dataset
+    (out / "README.md").write_text(dataset_card(builder, exported), encoding="utf-8")
+    return exported
+
+
+def dataset_card(builder: type[CorpusBuilder], exported: Sequence[ExportedSplit]) -> str:
+    """The card of an export: ``configs`` for `load_dataset`, counts, columns, splits, licence and citation."""
+    names = list(dict.fromkeys(part.config for part in exported))
+    about = {config.name: config.description for config in builder.BUILDER_CONFIGS}
+    lines = ["---", "language:", "- en", "license: other", f"pretty_name: {builder.TITLE}"]
+    lines += ["task_categories:", "- token-classification", "tags:", "- coreference-resolution", "- entity-linking"]
+    lines.append("configs:")
+    for name in names:
+        lines += [f"- config_name: {name}", *(["  default: true"] if name == names[0] else []), "  data_files:"]
+        for part in exported:
+            if part.config == name:
+                lines += [f"  - split: {part.split}", f"    path: {part.path}"]
+    lines += ["---", "", f"# {builder.TITLE}", "", builder.DESCRIPTION, ""]
+    lines += ["Exported from the official files by hf-corefel.", "", "## Configurations and splits", ""]
+    lines += [f"- `{name}`: {about[name]}" for name in names]
+    lines += ["", "| config | split | documents | linked clusters | NIL clusters | linked mentions | NIL mentions |"]
+    lines.append("|---|---|---:|---:|---:|---:|---:|")
+    lines += [f"| {' | '.join(_cells(part))} |" for part in exported]
+    lines += ["", "## Columns", "", _COLUMNS, "", "## Licence", "", builder.LICENSE]
+    lines += ["", f"Homepage: {builder.HOMEPAGE}", "", "## Citation", "", "```bibtex", builder.CITATION, "```", ""]
+    return "\n".join(lines)
+
+
+_COLUMNS = """Offsets count Unicode code points of `text`, end exclusive: `text[begin:end]` is the mention.
+
+- `id`, `text`
+- `words`, where the corpus has tokens: pairs of begin and end
+- `candidates`, where asked for: for a gold mention's `begin` and `end` a list of `entity` and `prior`
+- `clusters`: a list of `entity` (a Wikipedia title with underscores; null for NIL) and `mentions`, each with
+  `begin`, `end` and `text`"""
+
+
+def _cells(part: ExportedSplit) -> list[str]:
+    counts = part.statistics
+    numbers = (
+        counts.documents,
+        counts.linked_clusters,
+        counts.nil_clusters,
+        counts.linked_mentions,
+        counts.nil_mentions,
+    )
+    return [part.config, part.split, *(f"{number:,}" for number in numbers)]
+
+
+def export_parser(builder: type[CorpusBuilder]) -> ArgumentParser:
+    """The options that every script in ``dataset_scripts`` has."""
+    names = [config.name for config in builder.BUILDER_CONFIGS]
+    parser = ArgumentParser(description=f"Exports {builder.TITLE} as Parquet with a dataset card.")
+    parser.add_argument("--data-dir", required=True, type=Path, help=builder.FILES)
+    parser.add_argument("--out", type=Path, help="the folder to write")
+    parser.add_argument("--config", action="append", choices=names, help="may be repeated; all whose files are there")
+    parser.add_argument("--candidates", action="store_true", help="with the corpus' own candidates, where it has some")
+    parser.add_argument("--lenient", action="store_true", help="warn of what is malformed and leave it out")
+    parser.add_argument("--push-to-hub", metavar="NAME", help="also upload, as a private dataset: organisation/name")
+    parser.add_argument("--public", action="store_true", help="make the pushed dataset public; mind the licence")
+    return parser
+
+
+def run_export(builder: type[CorpusBuilder], arguments: Namespace) -> int:
+    """Does what the options ask for; returns the exit status."""
+    try:
+        if arguments.out is not None:
+            _export(builder, arguments, arguments.out)
+        else:
+            with TemporaryDirectory() as out:
+                _export(builder, arguments, Path(out))
+    except CorpusError as error:
+        hint = "" if arguments.lenient else "; --lenient leaves out what is malformed"
+        print(f"{error}{hint}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _export(builder: type[CorpusBuilder], arguments: Namespace, out: Path) -> None:
+    options = {"strict": not arguments.lenient, "candidates": arguments.candidates}
+    for part in export_corpus(builder, arguments.data_dir, out, configs=arguments.config or (), **options):
+        counts = part.statistics
+        mentions = counts.linked_mentions + counts.nil_mentions
+        print(f"{part.config}/{part.split}: {counts.documents:,} documents, {mentions:,} mentions -> {out / part.path}")
+    if arguments.push_to_hub:
+        api = HfApi()
+        name = api.create_repo(
+            arguments.push_to_hub, repo_type="dataset", private=not arguments.public, exist_ok=True
+        ).repo_id
+        api.upload_folder(
+            repo_id=name,
+            repo_type="dataset",
+            folder_path=out,
+            allow_patterns=["README.md", "*/*.parquet"],
+            commit_message=f"Upload {builder.TITLE}",
+        )
+        print(f"pushed to {name}")
+
+
+def main(builder: type[CorpusBuilder], argv: Sequence[str] | None = None) -> int:
+    """The command line of a script; returns the exit status."""
+    parser = export_parser(builder)
+    arguments = parser.parse_args(argv)
+    if arguments.out is None and arguments.push_to_hub is None:
+        parser.error("give --out, --push-to-hub or both")
+    return run_export(builder, arguments)
