@@ -18,6 +18,8 @@ from hf_corefel.documents import AnnotatedDocument, Cluster, Mention
 __all__ = ["LEGEND", "ProgressBar", "clusters_table", "document_heading", "make_console", "scores_table", "show"]
 
 PIPED_WIDTH = 100
+_ENTITY_WIDTH = 56
+_NARROWEST_ENTITY = 24
 LEGEND = Text(
     "P: probability of the entity, or of NIL (nothing in the knowledge base).\n"
     "Mentions: offsets in code points, end exclusive (probability that the span is a mention).",
@@ -69,13 +71,19 @@ def _mentions_cell(mentions: tuple[Mention, ...]) -> Text:
     return Text("\n").join(lines)
 
 
-def _entity_cell(cluster: Cluster) -> Text:
+def _entity_cell(cluster: Cluster, width: int) -> Text:
     if cluster.entity is None:
         return Text("NIL", style="dim")
-    cell = Text(_printable(cluster.entity), style="green")
+    lines = _folded(cluster.entity, "green", width)
     if cluster.url is not None:
-        cell.append("\n").append(_printable(cluster.url), style="blue")
-    return cell
+        lines += _folded(cluster.url, "blue", width)
+    return Text("\n").join(lines)
+
+
+def _folded(text: str, style: str, width: int) -> list[Text]:
+    """The text in lines of at most `width` columns."""
+    line = _printable(text)
+    return [Text(line[i : i + width], style=style) for i in range(0, len(line), width)]
 
 
 def document_heading(name: str, document: AnnotatedDocument) -> Text:
@@ -85,15 +93,22 @@ def document_heading(name: str, document: AnnotatedDocument) -> Text:
     return Text.assemble((_printable(name), "bold"), f": {counts}")
 
 
-def clusters_table(document: AnnotatedDocument) -> Table:
-    """A row a cluster: entity and URL or NIL, probability, mentions with offsets and probabilities."""
+def clusters_table(document: AnnotatedDocument, width: int = PIPED_WIDTH) -> Table:
+    """A row a cluster: entity and URL or NIL, probability, mentions with offsets and probabilities.
+
+    Args:
+        document: The annotated document.
+        width: Columns of the screen, of which the mentions keep at least 40.
+    """
+    entity_width = min(_ENTITY_WIDTH, max(_NARROWEST_ENTITY, width - 40))
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    table.add_column("Entity", overflow="fold", max_width=50)
+    # A URL that is broken over two lines cannot be clicked or copied: mentions give way instead.
+    table.add_column("Entity", no_wrap=True)
     table.add_column("P", justify="right", no_wrap=True)
     table.add_column("Mentions", overflow="fold")
     for cluster in document.clusters:
         probability = "" if cluster.probability is None else f"{cluster.probability:.2f}"
-        table.add_row(_entity_cell(cluster), probability, _mentions_cell(cluster.mentions))
+        table.add_row(_entity_cell(cluster, entity_width), probability, _mentions_cell(cluster.mentions))
     return table
 
 
