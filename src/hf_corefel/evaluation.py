@@ -12,6 +12,7 @@ from typing import Any
 from .alignment import align_clusters
 from .corpora import read_dwie, read_dwie_texts
 from .documents import AnnotatedDocument, Document, Mention
+from .formats import read_jsonl
 from .metrics import Scores, bootstrap_interval, score_documents
 from .pipeline_corefel import CorefELPipeline, load_pipeline
 from .processing_corefel import CorefELProcessor
@@ -75,8 +76,7 @@ def predict(
 
 def read_predictions(path: str | Path) -> list[AnnotatedDocument]:
     """Reads what `predict` wrote."""
-    with Path(path).open(encoding="utf-8") as file:
-        return [AnnotatedDocument.from_dict(json.loads(line)) for line in file]
+    return list(read_jsonl(path, AnnotatedDocument))
 
 
 def score(
