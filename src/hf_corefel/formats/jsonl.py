@@ -7,7 +7,7 @@ import json
 import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, Any, TypeVar, cast
+from typing import IO, Any, TypeVar, cast, overload
 
 from ..documents import AnnotatedDocument, Document, DocumentError
 
@@ -16,7 +16,15 @@ __all__ = ["read_jsonl", "write_jsonl"]
 D = TypeVar("D", Document, AnnotatedDocument)
 
 
-def read_jsonl(path: str | Path, kind: type[D] = Document, *, strict: bool = True) -> Iterator[D]:
+@overload
+def read_jsonl(path: str | Path, *, strict: bool = True) -> Iterator[Document]: ...
+
+
+@overload
+def read_jsonl(path: str | Path, kind: type[D], *, strict: bool = True) -> Iterator[D]: ...
+
+
+def read_jsonl(path: str | Path, kind: type[Any] = Document, *, strict: bool = True) -> Iterator[Any]:
     """Reads documents from JSON lines, one by one.
 
     Blank lines are passed over. A byte order mark at the beginning is left out.
