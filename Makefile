@@ -11,7 +11,7 @@ SOURCES := setup.cfg pyproject.toml constraints.txt
 export HF_HUB_OFFLINE := 1
 export TOKENIZERS_PARALLELISM := false
 
-.PHONY: demo test slow lint format check wheel figures readme constraints clean help
+.PHONY: demo test slow lint format check docs wheel figures readme constraints clean help
 
 help:  ## List the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -34,22 +34,27 @@ format: $(VENV)/.installed-dev  ## Rewrite the sources as ruff wants them
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-check: lint test  ## Everything that CI checks
+check: lint docs test  ## Everything that CI checks
+
+docs: $(VENV)/.installed-dev  ## Build the documentation into site/; a warning is an error
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 wheel: $(VENV)/.installed-test  ## Build the wheel into dist/
 	$(PIP) wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 
-figures: $(VENV)/.installed-dev  ## Draw docs/images/graph.svg and .png
+figures: $(VENV)/.installed-dev  ## Draw the figures of docs/images
 	$(BIN)/python scripts/draw_graph.py
+	$(BIN)/python scripts/draw_trees.py
 
-readme: $(VENV)/.installed  ## Write the demo's output into README.md
+readme: $(VENV)/.installed  ## Write what the programs print into README.md and docs
 	$(BIN)/python scripts/update_readme.py
+	$(BIN)/python scripts/docs_pages.py
 
 constraints: $(VENV)/.installed-dev  ## Write the installed versions to constraints.txt
 	$(BIN)/python scripts/freeze_constraints.py
 
 clean:  ## Remove what was built here, the environment included
-	rm -rf $(VENV) build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) build dist site src/*.egg-info .pytest_cache .mypy_cache .ruff_cache
 
 # torch goes first and by its exact version: a range would pull in the build for another platform.
 $(VENV)/.installed: $(SOURCES)

@@ -1,0 +1,85 @@
+"""What the documentation site takes from the bundled checkpoint when it is built: tables of its scores."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+SCORES = ROOT / "src" / "hf_corefel" / "checkpoints" / "minilm-dwie" / "test_scores.json"
+PLACES = ("<!-- scores:headline -->", "<!-- scores:all -->", "<!-- scores:alias-table -->")
+
+_NAMES = {
+    "muc": "MUC",
+    "b_cubed": "B³",
+    "ceaf_e": "CEAFₑ",
+    "ceaf_m": "CEAFₘ",
+    "lea": "LEA",
+    "mention": "mention detection",
+    "el_m": "EL_m, by mention",
+    "el_h": "EL_h, by cluster",
+    "el_s": "EL_s, by cluster, shared out over its mentions",
+}
+
+
+def _interval(scores: dict[str, Any], name: str) -> str:
+    low, high = scores["interval_95"][name].split(" – ")
+    return f"{float(low):.1%} – {float(high):.1%}"
+
+
+def headline(scores: dict[str, Any]) -> str:
+    """F1 with intervals, as a table."""
+    linking = scores["entity_linking"]
+    rows = (
+        ("coreference (mean of MUC, B³, CEAFₑ)", scores["coreference"]["average_f1"], "coref_f1"),
+        ("entity linking by mention (EL_m)", linking["el_m"]["f1"], "el_mention_f1"),
+        ("entity linking by cluster (EL_h)", linking["el_h"]["f1"], "el_hard_f1"),
+    )
+    lines = ["| | F1 | 95 % |", "|---|---|---|"]
+    lines += [f"| {name} | {value:.1%} | {_interval(scores, key)} |" for name, value, key in rows]
+    hard = scores["hard_cases"]
+    lines.append(f"| hard cases (accuracy on {hard['mentions']} mentions) | {hard['accuracy']:.1%} | |")
+    return "\n".join(lines)
+
+
+def _metrics(scores: dict[str, Any]) -> Iterator[tuple[str, dict[str, float]]]:
+    for section in ("coreference", "entity_linking"):
+        for name, values in scores[section].items():
+            if isinstance(values, dict) and {"precision", "recall", "f1"} <= values.keys():
+                yield _NAMES.get(name, name), values
+
+
+def all_scores(scores: dict[str, Any]) -> str:
+    """Precision, recall and F1 of every metric that was measured, as a table."""
+    lines = ["| | precision | recall | F1 |", "|---|---|---|---|"]
+    for name, values in _metrics(scores):
+        lines.append(f"| {name} | {values['precision']:.1%} | {values['recall']:.1%} | {values['f1']:.1%} |")
+    return "\n".join(lines)
+
+
+def alias_table(scores: dict[str, Any]) -> str:
+    """How much the alias table gives away, in a sentence."""
+    table = scores["alias_table"]
+    return (
+        f"{table['gold_share_of_spans_with_candidates']:.0%} of the spans of the {scores['documents']} test texts that "
+        "have candidates in the table are gold mentions, so finding mentions is easier than it would be with a table "
+        f"from elsewhere. {table['candidate_recall_of_linked_mentions']:.1%} of the linked test mentions have their "
+        "entity among their own candidates."
+    )
+
+
+def filled(markdown: str) -> str:
+    """A page with the tables in their places."""
+    if not any(place in markdown for place in PLACES):
+        return markdown
+    scores = json.loads(SCORES.read_text(encoding="utf-8"))
+    for place, part in zip(PLACES, (headline(scores), all_scores(scores), alias_table(scores)), strict=True):
+        markdown = markdown.replace(place, part)
+    return markdown
+
+
+def on_page_markdown(markdown: str, **unused: Any) -> str:
+    """Called by MkDocs for every page."""
+    return filled(markdown)
