@@ -93,8 +93,12 @@ def main() -> None:
     trainer.train(resume_from_checkpoint=get_last_checkpoint(str(output)) if output.is_dir() else None)
     scores = trainer.evaluate()
     final = output / "final"
-    (model.to(torch.float16) if arguments.half_precision else model).save_pretrained(final)
-    processor.save_pretrained(final)
+    if arguments.half_precision:
+        model.to(torch.float16)
+    # Gathers the model where the processes have parts of it, and saves the processor too.
+    trainer.save_model(str(final))
+    if not trainer.is_world_process_zero():
+        return
     content["development_scores"] = scores
     (final / "training_record.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     print(json.dumps({name: round(value, 4) for name, value in scores.items()}, indent=1))

@@ -13,13 +13,22 @@ from transformers.utils import ModelOutput, logging
 
 from .configuration_corefel import HEAD_MODULES, CorefELConfig
 from .heads import EdgeScores, GoldClustering, Head, make_head
-from .layers import EntityScorer, MentionPruner, PairScorer, SpanRepresentation, WindowEncoder
+from .layers import EntityScorer, MentionPruner, PairScorer, SpanRepresentation, WindowEncoder, indivisible_modules
 
 __all__ = ["CorefELModel", "CorefELOutput", "CorefELPreTrainedModel"]
 
 logger = logging.get_logger(__name__)
 
 _PAIRS, _ENTITIES, _PAIR_ROOT, _ENTITY_ROOT, _NIL = HEAD_MODULES
+
+# Where their parameters are. The root and NIL vectors belong to a scorer.
+_PREFIXES = {
+    _PAIRS: "pairs.",
+    _ENTITIES: "entities.",
+    _PAIR_ROOT: "pairs.root",
+    _ENTITY_ROOT: "entities.root",
+    _NIL: "entities.nil",
+}
 
 
 def modules_of(head: str, root_score: str) -> set[str]:
@@ -111,7 +120,7 @@ class CorefELModel(CorefELPreTrainedModel):
         if getattr(encoder, "pooler", None) is not None:
             # Never used, and a parameter without gradient stops distributed training.
             encoder.pooler = None
-        self._no_split_modules = getattr(encoder, "_no_split_modules", None)
+        self._no_split_modules = indivisible_modules(encoder)
         self.encoder = WindowEncoder(encoder)
         self.spans = SpanRepresentation(
             config.get_text_config().hidden_size,
@@ -172,6 +181,13 @@ class CorefELModel(CorefELPreTrainedModel):
     def head(self) -> Head:
         """The active head; it holds no parameters."""
         return make_head(self.config)
+
+    @property
+    def _ddp_params_and_buffers_to_ignore(self) -> list[str]:
+        """Parameters that only other heads use: they get no gradient, for which DistributedDataParallel would wait."""
+        idle = self._modules_of_heads - modules_of(self.config.head, self.config.root_score)
+        prefixes = tuple(_PREFIXES[name] for name in idle)
+        return [name for name, _ in self.named_parameters() if name.startswith(prefixes)] if idle else []
 
     def set_head(self, head: str) -> list[str]:
         """Makes `head` the active one, keeping every parameter that exists.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .encoder import WindowEncoder
+from .encoder import WindowEncoder, indivisible_modules
 from .entities import EntityScorer
 from .ffnn import FeedForward
 from .pairs import PairScorer
@@ -17,4 +17,5 @@ __all__ = [
     "PairScorer",
     "SpanRepresentation",
     "WindowEncoder",
+    "indivisible_modules",
 ]

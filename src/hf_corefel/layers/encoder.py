@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
+from transformers.modeling_layers import GradientCheckpointingLayer
 
-__all__ = ["WindowEncoder"]
+__all__ = ["WindowEncoder", "indivisible_modules"]
 
 
 class WindowEncoder(nn.Module):
@@ -44,3 +45,15 @@ class WindowEncoder(nn.Module):
         index = piece_positions.clamp(min=0).unsqueeze(-1).expand(-1, -1, hidden.shape[-1])
         pieces = hidden.gather(1, index)
         return torch.where((piece_positions >= 0).unsqueeze(-1), pieces, pieces.new_zeros(()))
+
+
+def indivisible_modules(encoder: nn.Module) -> list[str]:
+    """Names of the classes that FSDP and ``device_map`` keep in one piece.
+
+    Those that the encoder names itself, if it has modules of them; else its layers, because many architectures
+    name none and would be one single unit of FSDP.
+    """
+    classes = {type(module).__name__ for module in encoder.modules()}
+    named = classes & set(getattr(encoder, "_no_split_modules", None) or ())
+    layers = {type(module).__name__ for module in encoder.modules() if isinstance(module, GradientCheckpointingLayer)}
+    return sorted(named or layers)

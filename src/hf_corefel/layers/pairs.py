@@ -77,13 +77,12 @@ class PairScorer(nn.Module):
         """
         batch, count, _ = spans.shape
         scores = spans.new_zeros(batch, count, count)
-        if count < 2:
-            return scores
         child, parent, factor = self.child(spans), self.parent(spans), self._factor(spans)
         distance = self.distance_project(self.distance.weight)
         early, late = torch.triu_indices(count, count, offset=1, device=spans.device)
-        step = len(early) if torch.is_grad_enabled() else max(1, _CHUNK // batch)
-        for start in range(0, len(early), step):
+        step = max(1, len(early) if torch.is_grad_enabled() else _CHUNK // max(1, batch))
+        # Once at least: without a pair every parameter still gets a gradient, of zero, as distributed training needs.
+        for start in range(0, max(1, len(early)), step):
             i, j = early[start : start + step], late[start : start + step]
             shared = self.product(factor[:, i] * factor[:, j]) + distance[distance_bucket(j - i)]
             # Under autocast the layers give half precision, whatever the spans have.

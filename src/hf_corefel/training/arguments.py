@@ -35,6 +35,10 @@ class CorefELTrainingArguments(TrainingArguments):
     group_max_grad_norm: float = field(
         default=10.0, metadata={"help": "Clips the gradient of encoder and task layers each to this norm; 0 does not."}
     )
+    # As in transformers 5: version 4 makes a Space on the Hub unless told not to.
+    trackio_space_id: str | None = field(
+        default=None, metadata={"help": "Space on the Hub that trackio reports to; None reports to a local folder."}
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -93,9 +93,18 @@ class CorefELTrainer(Trainer):
                 eps=args.adam_epsilon,
             )
             if args.group_max_grad_norm > 0:
+                if self._gradients_are_parts():
+                    raise ValueError(
+                        "group_max_grad_norm must be 0 with DeepSpeed and version 1 of FSDP, whose ranks do not know "
+                        "the norm of a group's gradient; set max_grad_norm instead"
+                    )
                 optimizer.register_step_pre_hook(self._clip_groups)
             self.optimizer = optimizer
         return optimizer
+
+    def _gradients_are_parts(self) -> bool:
+        plugin = getattr(self.accelerator.state, "fsdp_plugin", None)
+        return self.is_deepspeed_enabled or (self.is_fsdp_enabled and getattr(plugin, "fsdp_version", 1) == 1)
 
     def _clip_groups(self, optimizer: torch.optim.Optimizer, *unused: Any) -> None:
         sides: dict[bool, list[nn.Parameter]] = {True: [], False: []}
@@ -159,8 +168,11 @@ class CorefELTrainer(Trainer):
             The loss, rows ``[B, R, 4]`` of (begin, end, cluster, entity) a mention padded with -100 (tensors of
             this form are gathered over processes without loss), and the documents' positions ``[B]``. The entity
             is its id, -1 for NIL, or -2 minus its row in the document if the knowledge base lacks it.
+            Documents that only fill up a rank's last batch count neither in the loss nor in the predictions.
         """
         inputs = self._prepare_inputs(inputs)
+        positions = inputs["document_index"]
+        inputs = {name: value[: self._own_documents(len(positions))] for name, value in inputs.items()}
         with torch.no_grad(), self.compute_loss_context_manager():
             output: Any = self.compute_loss(model, inputs, return_outputs=True)[1]
         loss: Tensor = output.loss
@@ -179,11 +191,22 @@ class CorefELTrainer(Trainer):
                 ]
             )
         size = max(1, *(len(rows) for rows in documents))
-        padded = torch.full((len(documents), size, 4), _PADDING, device=loss.device)
+        padded = torch.full((len(positions), size, 4), _PADDING, device=loss.device)
         for b, rows in enumerate(documents):
             if rows:
                 padded[b, : len(rows)] = torch.tensor(rows, device=loss.device)
-        return loss.detach(), padded, inputs["document_index"]
+        return loss.detach(), padded, positions
+
+    def _own_documents(self, size: int) -> int:
+        """How many of a batch of `size` documents no other rank has; at least 1, so that every rank has a loss.
+
+        Accelerate makes the ranks' last batches equally long by repeating the first documents, and drops the
+        results of those after gathering. A batch's mean loss would keep a part of them.
+        """
+        state = self.accelerator.gradient_state
+        if not state.end_of_dataloader or state.remainder <= 0:
+            return size
+        return min(size, max(1, state.remainder - self.accelerator.process_index * size))
 
     def _compute_metrics(self, prediction: EvalPrediction) -> dict[str, float]:
         gold_documents = self._evaluated.documents

@@ -1,0 +1,48 @@
+"""A trainer of the tiny model, for all tests of training."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hf_corefel import CorefELModel, CorefELProcessor, CorefELTrainer, CorefELTrainingArguments, Document
+
+
+@pytest.fixture
+def make_trainer(
+    tmp_path: Path,
+    tiny_model: Callable[..., CorefELModel],
+    tiny_processor: Callable[..., CorefELProcessor],
+    tiny_documents: list[Document],
+) -> Callable[..., CorefELTrainer]:
+    """Makes a trainer; keyword arguments are training arguments."""
+
+    def make(model: CorefELModel | None = None, **arguments: Any) -> CorefELTrainer:
+        model = model or tiny_model()
+        datasets = {
+            "train_dataset": arguments.pop("train_dataset", tiny_documents),
+            "eval_dataset": arguments.pop("eval_dataset", tiny_documents),
+            "callbacks": arguments.pop("callbacks", None),
+        }
+        settings: dict[str, Any] = {
+            "output_dir": str(tmp_path / "run"),
+            "use_cpu": True,
+            "report_to": "none",
+            "disable_tqdm": True,
+            "save_strategy": "no",
+            "logging_steps": 1,
+            "encoder_learning_rate": 1e-2,
+            "task_learning_rate": 1e-2,
+            "task_learning_rate_end": 1e-3,
+            "per_device_train_batch_size": 1,
+            "per_device_eval_batch_size": 2,
+            "seed": 7,
+        }
+        return CorefELTrainer(
+            model, CorefELTrainingArguments(**{**settings, **arguments}), tiny_processor(model.config), **datasets
+        )
+
+    return make
