@@ -5,6 +5,7 @@ The probabilities are those that `hf_corefel.trees` gives for the scores below, 
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 
@@ -37,7 +38,11 @@ SPAN_PLACES = ((0.75, 0.9), (2.35, 0.9))
 
 
 def probabilities() -> tuple[list[float], float]:
-    """The probability of each tree, and of the annotation by one determinant; the first add up to the second."""
+    """The probability of each tree, and of the annotation by one determinant.
+
+    Raises:
+        ValueError: When the first do not add up to the second.
+    """
     root, pairs, candidates = (torch.tensor([v], dtype=torch.float64) for v in (ROOT, SPAN_TO_SPAN, CANDIDATES))
     trees = SpanningTreeDistribution(root, pairs, candidates, torch.tensor([[[0, 1], [0, 1]]]))
     total = float(trees.log_partition.exp())
@@ -46,6 +51,8 @@ def probabilities() -> tuple[list[float], float]:
         scores = (CANDIDATES[j][0] if p == LINK else SPAN_TO_SPAN[p][j] for j, p in enumerate(parents))
         weights.append(float(torch.tensor(sum(scores), dtype=torch.float64).exp()) / total)
     annotation = trees.log_prob(torch.tensor([[0, 0]]), torch.tensor([[0, 0]])).exp()
+    if not math.isclose(sum(weights), float(annotation)):
+        raise ValueError(f"TREES: {weights} do not add up to {float(annotation)}; a tree of the annotation is missing")
     return weights, float(annotation)
 
 

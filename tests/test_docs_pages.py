@@ -85,10 +85,3 @@ def test_the_reference_documents_modules_that_exist() -> None:
     assert len(modules) > 30
     missing = [name for name in modules if importlib.util.find_spec(name) is None]
     assert missing == []
-
-
-def test_the_drawing_of_the_trees_adds_up() -> None:
-    single, annotation = load("draw_trees").probabilities()
-    assert sum(single) == pytest.approx(annotation, abs=1e-12)
-    page = (DOCS / "concepts" / "graph_and_tree.md").read_text(encoding="utf-8")
-    assert f"P(both are entity 0) = {annotation:.3f}" in page
