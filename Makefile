@@ -3,15 +3,16 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
-INSTALL := $(PIP) install --quiet --constraint constraints.txt
-TORCH := $(shell grep '^torch==' constraints.txt)
-SOURCES := setup.cfg pyproject.toml constraints.txt
+CONSTRAINTS ?= constraints.txt
+INSTALL := $(PIP) install --quiet --constraint $(CONSTRAINTS)
+TORCH := $(shell grep '^torch==' $(CONSTRAINTS))
+SOURCES := setup.cfg pyproject.toml $(CONSTRAINTS)
 
 # Nothing is fetched from the Hub: the checkpoint comes with the package.
 export HF_HUB_OFFLINE := 1
 export TOKENIZERS_PARALLELISM := false
 
-.PHONY: demo test slow lint format check docs wheel figures readme constraints clean help
+.PHONY: demo test matrix slow lint format check docs wheel figures readme constraints clean help
 
 help:  ## List the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -21,6 +22,9 @@ demo: $(VENV)/.installed  ## Annotate a news text with the bundled checkpoint
 
 test: $(VENV)/.installed-test  ## Run the tests (minutes)
 	$(BIN)/python -m pytest
+
+matrix: test  ## Run the tests with the newest and the oldest supported generation of the Hugging Face libraries
+	$(MAKE) VENV=$(VENV)-oldest CONSTRAINTS=constraints-oldest.txt test
 
 slow: $(VENV)/.installed-test  ## Run the tests that are marked slow
 	$(BIN)/python -m pytest -m slow
