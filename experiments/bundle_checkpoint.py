@@ -11,94 +11,13 @@ import argparse
 import json
 import shutil
 from pathlib import Path
-from typing import Any
 
-from hf_corefel import CorefELConfig, bundled_checkpoint
+from hf_corefel import CorefELModel, CorefELProcessor, bundled_checkpoint
+from hf_corefel.hub import BUNDLED, model_card_of_folder, save_fingerprint
 
 _LIMIT_MB = 80
 _FILES = ("config.json", "model.safetensors", "processor_config.json", "training_record.json")
 _SKIPPED = ("training_args.bin",)
-
-CARD = """\
----
-license: apache-2.0
-language: en
-library_name: hf-corefel
-pipeline_tag: token-classification
-tags: [coreference-resolution, entity-linking]
----
-
-# MiniLM on DWIE
-
-Coreference resolution and entity linking of English news as one structured prediction: a `CorefELModel` with the
-`{head}` head on all-MiniLM-L6-v2 (6 layers, 384 wide, uncased), fine-tuned on the {train} training articles of DWIE
-whose ids stand in `training_record.json`, with the command, seed and commit.
-
-```python
-import hf_corefel
-from transformers import pipeline
-
-annotate = pipeline("coref-el")  # this checkpoint is the default
-```
-
-## What it is made of
-
-- `edge_activation="{edge_activation}"` (`arsinh` weighs an edge exp(asinh(score)), `none` exp(score)) and
-  `root_score="{root_score}"`.
-- Beyond the paper: letter-case embeddings of a span's first and last word, the log prior as an input of the entity
-  scorer, and a pair product of rank {pair_product_dim}.
-- Knowledge base: {surfaces} surfaces, {entities} entities, candidate lists published with DWIE plus entity titles;
-  entity vectors are mean-pooled all-MiniLM-L6-v2 encodings of titles (and of the beginning of the Wikipedia
-  lead where known), reduced to {vector_size} dimensions and stored as int8.
-- Weights are stored as float16 and computed in float32. The scores below were measured on these files.
-
-## Scores on DWIE test, end to end
-
-From the text alone; fractions of 1, micro over {documents} documents, with 95 % bootstrap intervals over documents.
-
-| | F1 | 95 % |
-|---|---|---|
-| coreference (mean of MUC, B³, CEAFₑ) | {coref:.4f} | {coref_interval} |
-| entity linking by mention (EL_m) | {el_m:.4f} | {el_m_interval} |
-| entity linking by cluster (EL_h) | {el_h:.4f} | {el_h_interval} |
-
-Hard cases (the mention's own candidates lack the entity, another mention's have it): {hard:.4f} of {hard_mentions}
-right.
-
-**What leaks.** The alias table was made from the candidate lists of all DWIE articles, test included, so a span that
-has candidates is often a mention: {share:.0%} of the test texts' spans with candidates are gold mentions. With a table
-that was not made from this corpus, expect lower scores. {recall:.1%} of the linked test mentions have their entity
-among their own candidates.
-
-## Limits
-
-News English of one broadcaster; named entities only; entities of the Wikipedia of about 2018. See the package's README.
-"""
-
-
-def card(config: CorefELConfig, record: dict[str, Any], kb: dict[str, Any], scores: dict[str, Any]) -> str:
-    """The model card as text."""
-    return CARD.format(
-        head=config.head,
-        edge_activation=config.edge_activation,
-        root_score=config.root_score,
-        pair_product_dim=config.pair_product_dim,
-        train=len(record["train_ids"]),
-        surfaces=f"{kb['num_surfaces']:,}",
-        entities=f"{kb['num_entities']:,}",
-        vector_size=kb["vector_size"],
-        documents=scores["documents"],
-        coref=scores["coreference"]["average_f1"],
-        el_m=scores["entity_linking"]["el_m"]["f1"],
-        el_h=scores["entity_linking"]["el_h"]["f1"],
-        coref_interval=scores["interval_95"]["coref_f1"],
-        el_m_interval=scores["interval_95"]["el_mention_f1"],
-        el_h_interval=scores["interval_95"]["el_hard_f1"],
-        hard=scores["hard_cases"]["accuracy"],
-        hard_mentions=scores["hard_cases"]["mentions"],
-        share=scores["alias_table"]["gold_share_of_spans_with_candidates"],
-        recall=scores["alias_table"]["candidate_recall_of_linked_mentions"],
-    )
 
 
 def _without_folders(argument: str) -> str:
@@ -108,10 +27,11 @@ def _without_folders(argument: str) -> str:
 
 
 def main() -> None:
-    """Copies the files, writes card and scores, and checks the size."""
+    """Copies the files, writes scores, card and fingerprint, and checks the size."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", type=Path, required=True, help="folder of the trained model and its processor")
     parser.add_argument("--scores", type=Path, required=True, help="scores on DWIE test, of exactly these files")
+    parser.add_argument("--min-kept-spans", type=int, default=30, help="least spans kept of a short text")
     arguments = parser.parse_args()
     for name in _FILES:
         if not (arguments.model / name).is_file():
@@ -122,11 +42,17 @@ def main() -> None:
     record = json.loads((target / "training_record.json").read_text(encoding="utf-8"))
     record["command"] = [_without_folders(argument) for argument in record["command"]]
     (target / "training_record.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    config = json.loads((target / "config.json").read_text(encoding="utf-8"))
+    config["encoder_config"]["_name_or_path"] = Path(config["encoder_config"]["_name_or_path"]).name
+    # Training articles are long enough for the paper's rule; a user's first sentence is not.
+    settings = json.loads((target / "processor_config.json").read_text(encoding="utf-8"))
+    config["min_kept_spans"] = settings["min_kept_spans"] = arguments.min_kept_spans
+    (target / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
+    (target / "processor_config.json").write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
     scores = json.loads(arguments.scores.read_text(encoding="utf-8"))
-    kb = json.loads((target / "knowledge_base" / "kb_config.json").read_text(encoding="utf-8"))
-    text = card(CorefELConfig.from_pretrained(target), record, kb, scores)
-    (target / "README.md").write_text(text, encoding="utf-8")
     (target / "test_scores.json").write_text(json.dumps(scores, indent=1) + "\n", encoding="utf-8")
+    (target / "README.md").write_text(model_card_of_folder(target, facts=BUNDLED), encoding="utf-8")
+    save_fingerprint(CorefELModel.from_pretrained(target), CorefELProcessor.from_pretrained(target), target)
     for path in target.rglob("*"):
         # safetensors writes files that only their owner can read.
         path.chmod(0o755 if path.is_dir() else 0o644)

@@ -147,6 +147,8 @@ class CorefELConfig(PretrainedConfig):
         self.window_overlap = window_overlap
         self.head_modules = list(head_modules or [])
         self.initializer_range = initializer_range
+        # Published repositories name a stub for those who lack this package; a saved model needs no such code.
+        kwargs.pop("auto_map", None)
         super().__init__(**kwargs)
         self.check_values()
 
@@ -191,6 +193,10 @@ class CorefELConfig(PretrainedConfig):
         result = super().from_dict(config_dict, **kwargs)
         (result[0] if isinstance(result, tuple) else result).check_values()
         return result
+
+    @classmethod
+    def register_for_auto_class(cls, auto_class: str = "AutoConfig") -> None:
+        """Nothing: the class comes with this package, so its code is never copied beside saved weights."""
 
     def get_text_config(self, *args: Any, **kwargs: Any) -> PretrainedConfig:
         """The encoder's configuration, so that `resize_token_embeddings` updates the right vocabulary size."""

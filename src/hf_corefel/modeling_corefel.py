@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -14,6 +15,7 @@ from transformers.utils import ModelOutput, logging
 from .configuration_corefel import HEAD_MODULES, CorefELConfig
 from .heads import EdgeScores, GoldClustering, Head, make_head
 from .layers import EntityScorer, MentionPruner, PairScorer, SpanRepresentation, WindowEncoder, indivisible_modules
+from .repositories import FINGERPRINT_FILE, HubOptions, Origin, weights_version
 
 __all__ = ["CorefELModel", "CorefELOutput", "CorefELPreTrainedModel"]
 
@@ -111,6 +113,9 @@ class CorefELModel(CorefELPreTrainedModel):
     Raises:
         ValueError: When the configuration has a bad value; the message names the field.
     """
+
+    origin: Origin | None = None
+    """How it was loaded; None when it was made here. What belongs to it is loaded in the same way."""
 
     def __init__(self, config: CorefELConfig) -> None:
         super().__init__(config)
@@ -235,9 +240,18 @@ class CorefELModel(CorefELPreTrainedModel):
         Weights may be stored in half precision; what they are computed in should not depend on that, nor on the
         release of transformers.
         """
+        options = HubOptions.pick(kwargs)
         if "torch_dtype" not in kwargs:
             kwargs.setdefault("dtype", torch.float32)
-        return super().from_pretrained(pretrained_model_name_or_path, *args, **kwargs)
+        loaded = super().from_pretrained(pretrained_model_name_or_path, *args, **kwargs)
+        model = loaded[0] if isinstance(loaded, tuple) else loaded
+        model.origin = Origin(options, weights_version(model))
+        return loaded
+
+    def save_pretrained(self, save_directory: str | Path, *args: Any, **kwargs: Any) -> None:
+        """As `PreTrainedModel.save_pretrained`; a fingerprint in the folder goes, because it was of other weights."""
+        super().save_pretrained(save_directory, *args, **kwargs)
+        (Path(save_directory) / FINGERPRINT_FILE).unlink(missing_ok=True)
 
     @classmethod
     def from_encoder(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,11 @@ from transformers.pipelines import PIPELINE_REGISTRY
 
 from .annotating import annotate_batch
 from .documents import AnnotatedDocument, Document
+from .hub.fingerprint import check_fingerprint, save_fingerprint
 from .kb import KnowledgeBase
 from .modeling_corefel import CorefELModel, CorefELOutput
 from .processing_corefel import CorefELProcessor
+from .repositories import HubOptions, weights_version
 
 __all__ = ["CorefELPipeline", "bundled_checkpoint", "load_pipeline", "register_pipeline"]
 
@@ -34,9 +37,12 @@ class CorefELPipeline(Pipeline):
 
     Args:
         model: A `CorefELModel`.
-        processor: Its processor; loaded from where the model came from when None.
-        knowledge_base: Takes the place of the processor's own.
-        **kwargs: Passed to `Pipeline` (``device``, ``batch_size`` …).
+        processor: Its processor; loaded from where the model came from, in the same way, when None.
+        knowledge_base: Takes the place of the processor's own, which is not downloaded then.
+        verify: Whether a processor that is loaded here is run with the model on one sentence, and the result
+            compared with the fingerprint that was saved with them; a `FingerprintWarning` says what differs.
+        **kwargs: ``revision``, ``cache_dir``, ``token`` and ``local_files_only`` replace the model's when the
+            processor is loaded; the rest is passed to `Pipeline` (``device``, ``batch_size`` …).
 
     Raises:
         ValueError: When there is no processor and the model does not say where it came from.
@@ -53,12 +59,18 @@ class CorefELPipeline(Pipeline):
         model: CorefELModel,
         processor: CorefELProcessor | None = None,
         knowledge_base: KnowledgeBase | None = None,
+        *,
+        verify: bool = True,
         **kwargs: Any,
     ) -> None:
+        options = _options_beside(model, {name: kwargs.pop(name, None) for name in HubOptions.names()})
+        verify = verify and processor is None
         if processor is None:
             if not model.name_or_path:
                 raise ValueError("processor: give the model's CorefELProcessor; the model comes from no folder")
-            processor = CorefELProcessor.from_pretrained(model.name_or_path, knowledge_base=knowledge_base)
+            processor = CorefELProcessor.from_pretrained(
+                model.name_or_path, knowledge_base=knowledge_base, **options.to_kwargs()
+            )
         elif knowledge_base is not None:
             processor = processor.with_knowledge_base(knowledge_base)
         kwargs.pop("tokenizer", None)
@@ -67,6 +79,9 @@ class CorefELPipeline(Pipeline):
             # Weights are stored in half precision and computed in single precision where half is slow and coarse.
             self.model.float()
         self.processor = processor
+        # A model that was trained since it was loaded differs from its fingerprint, as it should.
+        if verify and model.origin is not None and model.origin.weights == weights_version(model):
+            check_fingerprint(model, processor, model.name_or_path, options, own_knowledge_base=knowledge_base is None)
 
     def _sanitize_parameters(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
         if kwargs:
@@ -129,9 +144,10 @@ class CorefELPipeline(Pipeline):
         ]
 
     def save_pretrained(self, save_directory: str | Path, **kwargs: Any) -> None:
-        """Writes model and processor to one folder."""
+        """Writes model, processor and their fingerprint to one folder."""
         self.model.save_pretrained(save_directory, **kwargs)
         self.processor.save_pretrained(save_directory)
+        save_fingerprint(self.model, self.processor, save_directory)
 
 
 def _as_document(item: _Input) -> Document:
@@ -140,15 +156,27 @@ def _as_document(item: _Input) -> Document:
     return item if isinstance(item, Document) else Document.from_dict(item)
 
 
+def _options_beside(model: CorefELModel, given: Mapping[str, Any]) -> HubOptions:
+    """How to load what belongs to a model: as it was loaded itself, from the very commit, unless told otherwise."""
+    options = model.origin.options if model.origin is not None else HubOptions()
+    commit = getattr(model.config, "_commit_hash", None)
+    if commit is not None:
+        options = replace(options, revision=commit)
+    return replace(options, **{name: value for name, value in given.items() if value is not None})
+
+
 def load_pipeline(model: str | Path | None = None, **kwargs: Any) -> CorefELPipeline:
     """The pipeline of a saved model, the bundled checkpoint by default, without asking the Hub for anything else.
 
     Args:
         model: Folder or Hub id.
-        **kwargs: Passed to `CorefELPipeline`.
+        **kwargs: ``revision``, ``cache_dir``, ``token`` and ``local_files_only`` hold for every part; the rest is
+            passed to `CorefELPipeline`.
     """
     name = str(model or bundled_checkpoint())
-    return CorefELPipeline(model=CorefELModel.from_pretrained(name).eval(), task=TASK, **kwargs)
+    options = HubOptions.pick({option: kwargs.pop(option, None) for option in HubOptions.names()})
+    loaded = CorefELModel.from_pretrained(name, **options.to_kwargs()).eval()
+    return CorefELPipeline(model=loaded, task=TASK, **kwargs)
 
 
 def register_pipeline() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from huggingface_hub import snapshot_download
 from torch import Tensor
 from transformers import AutoTokenizer
 from transformers.utils import cached_file
@@ -20,6 +20,7 @@ from .configuration_corefel import CorefELConfig
 from .documents import Candidate, Document
 from .kb import KnowledgeBase
 from .processing import PieceTokenizer, SpanTable, Windows, enumerate_spans, given_spans, lay_out_windows, split_words
+from .repositories import FINGERPRINT_FILE, HubOptions, download_folder, upload_folder
 
 __all__ = ["CorefELBatch", "CorefELProcessor", "EncodedDocument"]
 
@@ -36,7 +37,6 @@ _FIELDS = (
     "window_overlap",
 )
 _SMALLEST_PRIOR = 1e-6
-_HUB_OPTIONS = ("revision", "token", "cache_dir", "local_files_only")
 
 
 @dataclass(frozen=True)
@@ -131,6 +131,23 @@ class CorefELProcessor:
         self.knowledge_base.save_pretrained(folder / KNOWLEDGE_BASE_FOLDER)
         content = {"processor_class": type(self).__name__, **self.settings}
         (folder / _CONFIG_FILE).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+        (folder / FINGERPRINT_FILE).unlink(missing_ok=True)  # it was of another processor
+
+    def push_to_hub(self, repo_id: str, *, commit_message: str = "Upload processor", **kwargs: Any) -> Any:
+        """Uploads what `save_pretrained` writes, the knowledge base included.
+
+        Args:
+            repo_id: The model's repository on the Hub, made when it does not exist.
+            commit_message: Summary of the commit.
+            **kwargs: ``private``, ``token``, ``revision`` (a branch, made when it does not exist), ``create_pr``.
+
+        Returns:
+            The `huggingface_hub.CommitInfo`.
+        """
+        with tempfile.TemporaryDirectory() as folder:
+            self.save_pretrained(folder)
+            stale = [FINGERPRINT_FILE, f"{KNOWLEDGE_BASE_FOLDER}/*"]
+            return upload_folder(folder, repo_id, commit_message=commit_message, delete_patterns=stale, **kwargs)
 
     @classmethod
     def from_pretrained(
@@ -144,15 +161,15 @@ class CorefELProcessor:
 
         Args:
             pretrained_model_name_or_path: Folder, or Hub id.
-            knowledge_base: Takes the place of the saved one.
+            knowledge_base: Takes the place of the saved one, which is not downloaded then.
             **kwargs: ``revision``, ``token``, ``cache_dir``, ``local_files_only``.
 
         Raises:
             OSError: When there is no processor; the message names the missing file.
         """
         name = str(pretrained_model_name_or_path)
-        hub: dict[str, Any] = {key: kwargs[key] for key in _HUB_OPTIONS if key in kwargs}
-        path = cached_file(name, _CONFIG_FILE, **hub)
+        options = HubOptions.pick(kwargs)
+        path = cached_file(name, _CONFIG_FILE, **options.to_kwargs())
         try:
             settings = json.loads(Path(path).read_text(encoding="utf-8"))
         except ValueError as error:
@@ -161,9 +178,10 @@ class CorefELProcessor:
         if missing:
             raise ValueError(f"{path}: missing field {missing[0]!r}; save the processor again")
         if knowledge_base is None:
-            knowledge_base = KnowledgeBase.from_pretrained(_knowledge_base_folder(name, hub))
+            folder = download_folder(name, KNOWLEDGE_BASE_FOLDER, options)
+            knowledge_base = KnowledgeBase.from_pretrained(folder)
         processor = cls.__new__(cls)
-        tokenizer = AutoTokenizer.from_pretrained(name, **hub)
+        tokenizer = AutoTokenizer.from_pretrained(name, **options.to_kwargs())
         processor._setup(tokenizer, knowledge_base, {field: settings[field] for field in _FIELDS})
         return processor
 
@@ -350,9 +368,3 @@ def _merge(left: SpanTable, right: SpanTable) -> SpanTable:
     ]
     order = np.lexsort((parts[0][:, 1], parts[0][:, 0]))
     return SpanTable(*(part[order] for part in parts))
-
-
-def _knowledge_base_folder(name: str, hub: dict[str, Any]) -> Path:
-    if Path(name).is_dir():
-        return Path(name) / KNOWLEDGE_BASE_FOLDER
-    return Path(snapshot_download(name, allow_patterns=f"{KNOWLEDGE_BASE_FOLDER}/*", **hub)) / KNOWLEDGE_BASE_FOLDER

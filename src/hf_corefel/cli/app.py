@@ -15,6 +15,7 @@ from rich.text import Text
 from hf_corefel.cli.corpus import corpus_app
 from hf_corefel.cli.inputs import UnreadableInputError, read_text
 from hf_corefel.cli.messages import complain, fail
+from hf_corefel.cli.publish import publish
 from hf_corefel.cli.rendering import LEGEND, ProgressBar, clusters_table, document_heading, scores_table, show
 from hf_corefel.documents import AnnotatedDocument
 from hf_corefel.version import __version__
@@ -29,6 +30,7 @@ app = typer.Typer(
     help="Find the mentions of a text, cluster those that name one thing, and link each cluster to an entity or NIL.",
 )
 app.add_typer(corpus_app)
+app.command()(publish)
 
 Annotate = Callable[[str], Any]
 

@@ -6,7 +6,27 @@ from dataclasses import dataclass, field
 
 from transformers import TrainingArguments
 
-__all__ = ["CorefELTrainingArguments"]
+__all__ = ["HYPER_PARAMETERS", "CorefELTrainingArguments"]
+
+# What a reader needs to train a model again.
+HYPER_PARAMETERS = (
+    "num_train_epochs",
+    "max_steps",
+    "per_device_train_batch_size",
+    "gradient_accumulation_steps",
+    "encoder_learning_rate",
+    "encoder_warmup",
+    "encoder_weight_decay",
+    "task_learning_rate",
+    "task_learning_rate_end",
+    "group_max_grad_norm",
+    "adam_beta1",
+    "adam_beta2",
+    "adam_epsilon",
+    "bf16",
+    "fp16",
+    "seed",
+)
 
 _NOT_NEGATIVE = (
     "encoder_learning_rate",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,11 @@ from transformers.utils import logging
 from ..alignment import AlignmentReport
 from ..annotating import decode_batch
 from ..documents import AnnotatedDocument, Cluster, Document, Mention
+from ..hub.card import CardFacts, model_card
 from ..metrics import evaluate
 from ..modeling_corefel import CorefELModel
 from ..processing_corefel import CorefELProcessor
-from .arguments import CorefELTrainingArguments
+from .arguments import HYPER_PARAMETERS, CorefELTrainingArguments
 from .collator import PREDICTION_FIELDS, DocumentCollator, DocumentDataset
 
 __all__ = ["CorefELTrainer", "documents_from_rows"]
@@ -232,6 +234,55 @@ class CorefELTrainer(Trainer):
 
     def get_test_dataloader(self, test_dataset: Any) -> Any:
         return super().get_test_dataloader(_as_dataset(test_dataset))
+
+    # Publishing ---------------------------------------------------------------------------------------
+
+    def create_model_card(
+        self,
+        language: str | None = None,
+        license: str | None = None,
+        model_name: str | None = None,
+        finetuned_from: str | None = None,
+        dataset: str | list[str] | None = None,
+        **unused: Any,
+    ) -> None:
+        """Writes the card of `hf_corefel.hub.card` into the output folder; `push_to_hub` calls it.
+
+        The last evaluation's scores, the arguments and the number of training documents go into it.
+
+        Args:
+            language: ISO 639-1.
+            license: As the Hub spells it.
+            model_name: Title of the card.
+            finetuned_from: Hub id of the encoder or model that training started from.
+            dataset: Hub ids or names of the training data.
+            **unused: What `Trainer.create_model_card` takes beside these, and cards of this package do not have.
+        """
+        if not self.is_world_process_zero():
+            return
+        model: CorefELModel = self.accelerator.unwrap_model(self.model)
+        kb = self.processor.knowledge_base
+        data = (dataset,) if isinstance(dataset, str) else tuple(dataset or ())
+        evaluations = [entry for entry in self.state.log_history if "eval_score" in entry]
+        documents = getattr(self.train_dataset, "documents", ())
+        card = model_card(
+            model.config,
+            facts=CardFacts(
+                title=model_name or CardFacts.title,
+                license=license,
+                language=language or CardFacts.language,
+                base_model=finetuned_from,
+                datasets=data,
+                training_data=f"{len(documents)} documents" + (f" of {', '.join(data)}." if data else "."),
+            ),
+            repo_id=self.hub_model_id or model_name or Path(self.args.output_dir).name,
+            knowledge_base={name: getattr(kb, name) for name in ("num_surfaces", "num_entities", "vector_size")},
+            development=evaluations[-1] if evaluations else None,
+            hyper_parameters={name: getattr(self.args, name) for name in HYPER_PARAMETERS},
+        )
+        folder = Path(self.args.output_dir)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "README.md").write_text(card, encoding="utf-8")
 
 
 def documents_from_rows(gold: list[Document], rows: np.ndarray, processor: CorefELProcessor) -> list[AnnotatedDocument]:

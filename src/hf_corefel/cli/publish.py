@@ -1,0 +1,46 @@
+"""``hf-corefel publish``: a saved model, or the bundled checkpoint, on the Hub."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Annotated
+
+import typer
+
+from hf_corefel.cli.messages import fail
+
+__all__ = ["publish"]
+
+
+def publish(
+    repo_id: Annotated[str, typer.Argument(metavar="ORG/NAME", help="The repository; made when it does not exist.")],
+    model: Annotated[
+        str | None,
+        typer.Option("--model", metavar="FOLDER", help="A saved model; the bundled checkpoint when left out."),
+    ] = None,
+    private: Annotated[bool, typer.Option("--private", help="Make a new repository private.")] = False,
+    revision: Annotated[str | None, typer.Option(metavar="BRANCH", help="The branch; main when left out.")] = None,
+) -> None:
+    """Put a model on the Hugging Face Hub, with its processor, knowledge base and model card, in one commit.
+
+    The token is the one of `hf auth login` or of HF_TOKEN.
+    """
+    from huggingface_hub.utils import get_session
+
+    from hf_corefel import bundled_checkpoint
+    from hf_corefel.hub import BUNDLED
+    from hf_corefel.hub import publish as publish_folder
+
+    # requests, httpx or httpx2, by the release of huggingface_hub.
+    transport = import_module(type(get_session()).__module__.partition(".")[0])
+    try:
+        url = publish_folder(
+            model or bundled_checkpoint(),
+            repo_id,
+            private=private or None,
+            revision=revision,
+            facts=None if model else BUNDLED,
+        )
+    except (OSError, ValueError, transport.HTTPError) as error:
+        fail(f"cannot publish {model or 'the bundled checkpoint'} as {repo_id}: {error}")
+    print(url)

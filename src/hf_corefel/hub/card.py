@@ -1,0 +1,351 @@
+"""The model card: metadata that the Hub reads, and what a reader should know before using a model."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from huggingface_hub import EvalResult, ModelCardData
+
+from ..configuration_corefel import CorefELConfig
+
+__all__ = ["BUNDLED", "CardFacts", "model_card", "model_card_of_folder", "point_card_to"]
+
+_TAGS = ["coref-el", "coreference-resolution", "entity-linking"]
+_USE_BEGIN, _USE_END = "<!-- use:begin -->", "<!-- use:end -->"
+# Scores of `hf_corefel.metrics.evaluate` that a card reports, and what readers know them as.
+_SCORES = {
+    "coref_f1": "coreference (mean of MUC, B³, CEAFₑ)",
+    "el_mention_f1": "entity linking by mention (EL_m)",
+    "el_hard_f1": "entity linking by cluster (EL_h)",
+}
+_HEADS = {
+    "global": "one spanning tree over the document's root, entities and spans",
+    "local": "for each span one of its candidates, an earlier span, or neither",
+    "standalone_coref": "clusters without links",
+    "standalone_linking": "links of mentions without clusters",
+}
+# Options of a training command that name places of one machine or what is written, not what is learnt.
+_NO_HYPER_PARAMETERS = {
+    "data_dir", "encoder", "knowledge_base", "limit", "logging_steps", "model", "output_dir", "report_to",
+    "save_steps", "save_strategy", "save_total_limit", "disable_tqdm",
+}  # fmt: skip
+
+_INTENDED_USE = """\
+Annotating texts of the kind that the model was trained on, and fine-tuning on one's own. It finds mentions, clusters
+those that name one thing, and links each cluster to an entity of its knowledge base or to none (NIL). Check links
+before acting on them, above all about people; do not take a missing link for proof that something is unknown."""
+
+_LIMITATIONS = """\
+- Candidates come from exact matches in the alias table. An entity that no mention of a cluster has among its candidates
+  cannot be linked.
+- Spans of more than {max_span_words} words are missed.
+- Probabilities are the model's own. They have not been calibrated on other kinds of text.
+- Models of the world in training texts carry their biases."""
+
+_CITATION = """\
+```bibtex
+@inproceedings{zaporojets-etal-2022-towards,
+    title = "Towards Consistent Document-level Entity Linking: Joint Models for Entity Linking and Coreference Resolution",
+    author = "Zaporojets, Klim and Deleu, Johannes and Jiang, Yiwei and Demeester, Thomas and Develder, Chris",
+    booktitle = "Proceedings of the 60th Annual Meeting of the Association for Computational Linguistics (Volume 2: Short Papers)",
+    year = "2022",
+    pages = "778--784",
+    doi = "10.18653/v1/2022.acl-short.88",
+}
+```"""  # noqa: E501
+
+
+@dataclass(frozen=True)
+class CardFacts:
+    """What no file of a model says.
+
+    Attributes:
+        title: Name of the model.
+        summary: What it is, in a paragraph; a general one when None.
+        license: As the Hub spells it; the card then leaves it out when None.
+        language: ISO 639-1.
+        base_model: Hub id of the encoder.
+        datasets: Hub ids or names of the training data.
+        training_data: What it was trained on, in a sentence or two.
+        notes: Further points of how it is made.
+        limitations: Further limits.
+    """
+
+    title: str = "Coreference resolution and entity linking"
+    summary: str | None = None
+    license: str | None = None
+    language: str = "en"
+    base_model: str | None = None
+    datasets: Sequence[str] = ()
+    training_data: str | None = None
+    notes: Sequence[str] = ()
+    limitations: Sequence[str] = ()
+
+
+BUNDLED = CardFacts(
+    title="MiniLM on DWIE",
+    summary=(
+        "Coreference resolution and entity linking of English news as one structured prediction, on all-MiniLM-L6-v2 "
+        "(6 layers, 384 wide, uncased)."
+    ),
+    license="apache-2.0",
+    base_model="sentence-transformers/all-MiniLM-L6-v2",
+    datasets=("DWIE",),
+    training_data="Training articles of DWIE (news of Deutsche Welle).",
+    notes=(
+        "Beyond the paper: letter-case embeddings of a span's first and last word, the log prior as an input of the "
+        "entity scorer, and a pair product of low rank.",
+        "Candidate lists published with DWIE plus entity titles; entity vectors are mean-pooled all-MiniLM-L6-v2 "
+        "encodings of titles (and of the beginning of the Wikipedia lead where known), stored as int8.",
+        "Weights are stored as float16 and computed in float32. The scores below were measured on these files.",
+    ),
+    limitations=("News English of one broadcaster; named entities only; entities of the Wikipedia of about 2018.",),
+)
+
+
+def model_card(
+    config: CorefELConfig,
+    *,
+    facts: CardFacts | None = None,
+    repo_id: str | None = None,
+    knowledge_base: Mapping[str, Any] | None = None,
+    record: Mapping[str, Any] | None = None,
+    scores: Mapping[str, Any] | None = None,
+    development: Mapping[str, Any] | None = None,
+    hyper_parameters: Mapping[str, Any] | None = None,
+) -> str:
+    """The model card as text.
+
+    Args:
+        config: The model's configuration.
+        facts: What no file of the model says.
+        repo_id: Where the model is, for the lines on how to use it; the bundled checkpoint when None.
+        knowledge_base: Its ``kb_config.json``.
+        record: ``train_ids``, ``command``, ``seed``, ``commit``, ``versions``, each if known.
+        scores: What `hf_corefel.evaluation.evaluate_corpus` returned.
+        development: Scores of `hf_corefel.metrics.evaluate` on development documents.
+        hyper_parameters: Names and values; the options of the record's command when None.
+    """
+    facts, record = facts or CardFacts(), record or {}
+    development = {name.removeprefix("eval_"): value for name, value in (development or {}).items()}
+    parts = [
+        f"# {facts.title}",
+        (facts.summary or "Coreference resolution and entity linking of documents as one structured prediction.")
+        + f" A `CorefELModel` with the `{config.head}` head: {_HEADS[config.head]}.",
+        "## How to use",
+        _usage(repo_id),
+        "## Intended use",
+        _INTENDED_USE,
+        "## What it is made of",
+        "\n".join(f"- {point}" for point in _making(config, facts, knowledge_base)),
+        "## Training",
+        *_training(facts, record, hyper_parameters),
+    ]
+    if scores:
+        parts += [f"## Scores on {_corpus(scores)} {_split(scores)}, end to end", *_test_scores(scores)]
+    if any(name in development for name in _SCORES):
+        parts += ["## Scores on development documents", _table(_rows(development))]
+    limits = [f"- {limit}" for limit in facts.limitations]
+    parts += ["## Limitations", "\n".join([*limits, _LIMITATIONS.format(max_span_words=config.max_span_words)])]
+    parts += ["## Citation", _CITATION]
+    return f"---\n{_metadata(facts, repo_id, scores, development)}\n---\n\n" + "\n\n".join(parts) + "\n"
+
+
+def model_card_of_folder(folder: str | Path, *, facts: CardFacts | None = None, repo_id: str | None = None) -> str:
+    """The card of a saved model, from its configuration and whatever records lie beside it.
+
+    These are ``knowledge_base/kb_config.json``, ``training_record.json`` and ``test_scores.json``.
+    """
+    folder = Path(folder)
+
+    def read(name: str) -> dict[str, Any]:
+        path = folder / name
+        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+    record = read("training_record.json")
+    return model_card(
+        CorefELConfig.from_pretrained(folder),
+        facts=facts,
+        repo_id=repo_id,
+        knowledge_base=read("knowledge_base/kb_config.json"),
+        record=record,
+        scores=read("test_scores.json"),
+        development=record.get("development_scores"),
+        hyper_parameters=record.get("hyper_parameters"),
+    )
+
+
+def point_card_to(card: str, repo_id: str) -> str:
+    """A card that this package wrote, with the lines on how to use it naming a repository; others as they are."""
+    pattern = re.compile(f"{re.escape(_USE_BEGIN)}.*?{re.escape(_USE_END)}", re.DOTALL)
+    return pattern.sub(lambda _: _usage(repo_id), card)
+
+
+def _metadata(
+    facts: CardFacts, repo_id: str | None, scores: Mapping[str, Any] | None, development: Mapping[str, Any]
+) -> str:
+    results = []
+    if scores:
+        values = {name: value for name, (value, _) in _named_scores(scores).items()}
+        results += _results(values, _corpus(scores), _split(scores))
+    elif any(name in development for name in _SCORES):
+        data = facts.datasets[0] if facts.datasets else "documents of the user's"
+        results += _results(development, data, "validation")
+    data = ModelCardData(
+        language=facts.language,
+        license=facts.license,
+        library_name="hf-corefel",
+        pipeline_tag="token-classification",
+        tags=list(_TAGS),
+        base_model=facts.base_model,
+        datasets=[name for name in facts.datasets if "/" in name] or None,
+        metrics=["f1"],
+        model_name=repo_id.split("/")[-1] if repo_id else facts.title,
+        eval_results=results or None,
+    )
+    return str(data.to_yaml())
+
+
+def _results(values: Mapping[str, float], dataset: str, split: str) -> list[EvalResult]:
+    return [
+        EvalResult(
+            task_type="token-classification",
+            task_name="Coreference resolution and entity linking",
+            dataset_type=dataset.lower().replace(" ", "-"),
+            dataset_name=dataset,
+            dataset_split=split,
+            metric_type=name,
+            metric_name=f"F1 of {label}",
+            metric_value=round(float(values[name]), 4),
+        )
+        for name, label in _SCORES.items()
+        if name in values
+    ]
+
+
+def _usage(repo_id: str | None) -> str:
+    if repo_id is None:
+        call = 'annotate = pipeline("coref-el")  # this checkpoint is the default'
+    else:
+        call = f'annotate = pipeline("coref-el", model="{repo_id}")'
+    return f"""\
+{_USE_BEGIN}
+```sh
+pip install hf-corefel
+```
+
+```python
+import hf_corefel  # registers the task
+from transformers import pipeline
+
+{call}
+annotate("Angela Merkel spoke in Berlin. Merkel will travel to Moscow.")["clusters"]
+```
+{_USE_END}"""
+
+
+def _making(config: CorefELConfig, facts: CardFacts, kb: Mapping[str, Any] | None) -> Iterator[str]:
+    if facts.base_model:
+        yield f"Encoder: {facts.base_model}."
+    if config.head == "global":
+        yield (
+            f'`edge_activation="{config.edge_activation}"` (`arsinh` weighs an edge exp(asinh(score)), `none` '
+            f'exp(score)) and `root_score="{config.root_score}"`.'
+        )
+    yield (
+        f"Spans of up to {config.max_span_words} words, {config.max_candidates} candidates a span, windows of "
+        f"{config.window_size} pieces."
+    )
+    if kb:
+        yield (
+            f"Knowledge base: {kb['num_surfaces']:,} surfaces, {kb['num_entities']:,} entities, vectors of "
+            f"{kb['vector_size']} dimensions."
+        )
+    yield from facts.notes
+
+
+def _training(facts: CardFacts, record: Mapping[str, Any], given: Mapping[str, Any] | None) -> Iterator[str]:
+    articles = len(record.get("train_ids") or ())
+    data = facts.training_data or f"Data: {', '.join(facts.datasets) or 'not recorded'}."
+    if articles:
+        data += f" {articles} documents, whose ids stand in `training_record.json`."
+    yield data
+    command: list[str] = list(record.get("command") or ())
+    if command:
+        yield "Command:"
+        yield f"```sh\n{' '.join(_quoted(argument) for argument in command)}\n```"
+    values = dict(given if given is not None else _options(command))
+    for name in ("seed", "commit"):
+        if record.get(name) is not None:
+            values.setdefault(name, record[name])
+    values |= {f"version of {name}": number for name, number in (record.get("versions") or {}).items()}
+    if values:
+        yield "Hyper-parameters:"
+        yield "| | |\n|---|---|\n" + "\n".join(f"| {name} | {value} |" for name, value in values.items())
+
+
+def _options(command: Sequence[str]) -> dict[str, str]:
+    """``--name value`` pairs of a command that say how training went."""
+    named = {
+        name[2:]: value for name, value in pairwise(command) if name.startswith("--") and not value.startswith("--")
+    }
+    return {name: value for name, value in named.items() if name not in _NO_HYPER_PARAMETERS}
+
+
+def _quoted(argument: str) -> str:
+    return f"'{argument}'" if re.search(r"[\s{}\"]", argument) else argument
+
+
+def _corpus(scores: Mapping[str, Any]) -> str:
+    return str(scores.get("corpus", "DWIE"))
+
+
+def _split(scores: Mapping[str, Any]) -> str:
+    return str(scores.get("split", "test"))
+
+
+def _named_scores(scores: Mapping[str, Any]) -> dict[str, tuple[float, str]]:
+    """Value and interval by name, from the nested form of `evaluate_corpus`."""
+    linking, intervals = scores["entity_linking"], scores.get("interval_95", {})
+    values = {
+        "coref_f1": scores["coreference"]["average_f1"],
+        "el_mention_f1": linking["el_m"]["f1"],
+        "el_hard_f1": linking["el_h"]["f1"],
+    }
+    return {name: (value, intervals.get(name, "")) for name, value in values.items()}
+
+
+def _rows(values: Mapping[str, Any]) -> dict[str, tuple[float, str]]:
+    return {name: (float(values[name]), "") for name in _SCORES if name in values}
+
+
+def _table(rows: Mapping[str, tuple[float, str]]) -> str:
+    lines = [f"| {_SCORES[name]} | {value:.4f} | {interval} |" for name, (value, interval) in rows.items()]
+    return "\n".join(["| | F1 | 95 % |", "|---|---|---|", *lines])
+
+
+def _test_scores(scores: Mapping[str, Any]) -> Iterator[str]:
+    yield (
+        f"From the text alone; fractions of 1, micro over {scores['documents']} documents, with 95 % bootstrap "
+        "intervals over documents."
+    )
+    yield _table(_named_scores(scores))
+    hard = scores["hard_cases"]
+    yield (
+        "Hard cases (the mention's own candidates lack the entity, another mention's have it): "
+        f"{hard['accuracy']:.4f} of {hard['mentions']} right."
+    )
+    table = scores["alias_table"]
+    share, recall = table["gold_share_of_spans_with_candidates"], table["candidate_recall_of_linked_mentions"]
+    yield (
+        "**What leaks.** An alias table that was made from a corpus gives its mentions away: "
+        f"{share:.0%} of the scored texts' spans with candidates are gold mentions. With a table that was not made "
+        f"from this corpus, expect lower scores. {recall:.1%} of the linked mentions have their entity among their "
+        "own candidates."
+    )

@@ -1,0 +1,138 @@
+"""One call that puts a saved model on the Hub, with card, fingerprint and all that loading it takes."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from pathlib import Path
+
+from ..modeling_corefel import CorefELModel
+from ..processing_corefel import KNOWLEDGE_BASE_FOLDER, CorefELProcessor
+from ..repositories import upload_folder
+from .card import CardFacts, model_card_of_folder, point_card_to
+from .fingerprint import save_fingerprint
+
+__all__ = ["STUB_FILE", "publish"]
+
+STUB_FILE = "hf_corefel_stub.py"
+_CARD_FILE = "README.md"
+_SUFFIXES = {".json", ".marisa", ".md", ".model", ".safetensors", ".txt"}
+_NAMES = {"LICENSE", "NOTICE"}
+_LEFT_OUT = {"trainer_state.json", "all_results.json"}
+# Who lacks the package gets this module from transformers, whose check of imports then names what to install.
+_STUB = '''\
+"""Names the package that this model needs: pip install hf-corefel."""
+
+import hf_corefel
+
+CorefELConfig = hf_corefel.CorefELConfig
+CorefELModel = hf_corefel.CorefELModel
+'''
+_AUTO_MAP = {
+    "AutoConfig": f"{Path(STUB_FILE).stem}.CorefELConfig",
+    "AutoModel": f"{Path(STUB_FILE).stem}.CorefELModel",
+}
+
+
+def publish(
+    folder: str | Path,
+    repo_id: str,
+    *,
+    private: bool | None = None,
+    revision: str | None = None,
+    token: str | bool | None = None,
+    commit_message: str = "Publish model, processor and knowledge base",
+    facts: CardFacts | None = None,
+) -> str:
+    """Uploads a saved model in one commit: weights, tokenizer, processor, knowledge base, card and fingerprint.
+
+    The model is loaded first, so that what cannot be loaded is not published. A card in the folder is kept; one that
+    this package wrote gets the repository's name. Checkpoints and states of training stay behind, and files of the
+    model that an earlier commit had and this one has not are deleted.
+
+    Args:
+        folder: Folder of a model and its processor.
+        repo_id: ``organisation/name``; made when it does not exist.
+        private: Whether a new repository is private; None leaves it to the organisation.
+        revision: The branch, made when it does not exist; ``main`` when None.
+        token: The user's token; the stored one when None.
+        commit_message: Summary of the commit.
+        facts: What the card should say beyond the folder's files.
+
+    Returns:
+        The commit's URL.
+
+    Raises:
+        OSError: When a file is missing, or the Hub refuses.
+        ValueError: When the folder cannot be loaded, or must be private and the repository is public.
+    """
+    folder = Path(folder)
+    if not any(folder.glob("*.safetensors")):
+        raise FileNotFoundError(f"{folder}: no *.safetensors; save the model with save_pretrained")
+    processor = CorefELProcessor.from_pretrained(folder)
+    model = CorefELModel.from_pretrained(folder)
+    with tempfile.TemporaryDirectory() as temporary:
+        staged = Path(temporary)
+        for path in _files(folder):
+            target = staged / path.relative_to(folder)
+            target.parent.mkdir(exist_ok=True)
+            _link_or_copy(path, target)
+        _rewrite(staged / _CARD_FILE, _card(folder, repo_id, facts))
+        _rewrite(staged / "config.json", _config(folder))
+        _rewrite(staged / STUB_FILE, _STUB)
+        (staged / "fingerprint.json").unlink(missing_ok=True)
+        save_fingerprint(model, processor, staged)
+        commit = upload_folder(
+            staged,
+            repo_id,
+            private=private,
+            revision=revision,
+            token=token,
+            commit_message=commit_message,
+            delete_patterns=["*.safetensors", f"{KNOWLEDGE_BASE_FOLDER}/*"],
+        )
+    return str(commit.commit_url)
+
+
+def _files(folder: Path) -> list[Path]:
+    """What belongs to a model: neither checkpoints nor logs nor pickles."""
+    found = [*folder.iterdir(), *(folder / KNOWLEDGE_BASE_FOLDER).iterdir()]
+    return [
+        path
+        for path in found
+        if path.is_file()
+        and not path.name.startswith(".")
+        and (path.suffix in _SUFFIXES or path.name in _NAMES)
+        and path.name not in _LEFT_OUT
+    ]
+
+
+def _config(folder: Path) -> str:
+    """The configuration with the stub's classes, and without the place where the encoder lay on this machine."""
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    for part in (config, config["encoder_config"]):
+        if Path(part.get("_name_or_path") or "").is_absolute():
+            part["_name_or_path"] = Path(part["_name_or_path"]).name
+    return json.dumps({**config, "auto_map": _AUTO_MAP}, indent=2) + "\n"
+
+
+def _card(folder: Path, repo_id: str, facts: CardFacts | None) -> str:
+    path = folder / _CARD_FILE
+    if path.is_file() and facts is None:
+        return point_card_to(path.read_text(encoding="utf-8"), repo_id)
+    return model_card_of_folder(folder, facts=facts, repo_id=repo_id)
+
+
+def _link_or_copy(source: Path, target: Path) -> None:
+    """Weights are large: no second copy of them where a link will do."""
+    try:
+        target.symlink_to(source.absolute())
+    except OSError:
+        shutil.copyfile(source, target)
+
+
+def _rewrite(path: Path, text: str) -> None:
+    """Writes a file of its own in place of a link."""
+    path.unlink(missing_ok=True)
+    path.write_text(text, encoding="utf-8")

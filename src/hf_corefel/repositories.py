@@ -1,0 +1,122 @@
+"""Where models and processors come from: options of loading, and folders of a Hub repository."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from huggingface_hub import HfApi, snapshot_download
+from torch import nn
+
+__all__ = ["FINGERPRINT_FILE", "HubOptions", "Origin", "download_folder", "upload_folder", "weights_version"]
+
+FINGERPRINT_FILE = "fingerprint.json"
+
+
+@dataclass(frozen=True)
+class HubOptions:
+    """How files of a Hub repository are found; None leaves the choice to huggingface_hub.
+
+    Copies and pickles lack the token: it is nobody's but the caller's.
+
+    Attributes:
+        revision: Branch, tag or commit.
+        cache_dir: Where downloaded files are kept.
+        token: The user's token, or whether to send the stored one.
+        local_files_only: Ask no server, take what is in the cache.
+    """
+
+    revision: str | None = None
+    cache_dir: str | Path | None = None
+    token: str | bool | None = field(default=None, repr=False)
+    local_files_only: bool = False
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        return tuple(item.name for item in fields(cls))
+
+    @classmethod
+    def pick(cls, kwargs: Mapping[str, Any]) -> HubOptions:
+        """The options among keyword arguments."""
+        return cls(**{name: kwargs[name] for name in cls.names() if kwargs.get(name) is not None})
+
+    def to_kwargs(self) -> dict[str, Any]:
+        """The options as keyword arguments, those that were not set left out."""
+        values = {name: getattr(self, name) for name in self.names()}
+        if not self.local_files_only:
+            del values["local_files_only"]
+        return {name: value for name, value in values.items() if value is not None}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.revision, self.cache_dir, None, self.local_files_only)
+
+
+@dataclass(frozen=True)
+class Origin:
+    """How a model was loaded, and `weights_version` when it was."""
+
+    options: HubOptions
+    weights: int | None
+
+
+def weights_version(model: nn.Module) -> int | None:
+    """A number that grows whenever a parameter is written to, and not when it is moved or cast; None = unknown."""
+    parameters = list(model.parameters())
+    if any(parameter.is_inference() for parameter in parameters):
+        return None
+    return sum(parameter._version for parameter in parameters)
+
+
+def download_folder(name: str, folder: str, options: HubOptions) -> Path:
+    """A folder inside a saved model, downloaded when the model is a Hub repository.
+
+    Args:
+        name: Folder on disk, or Hub id.
+        folder: Name of the folder in it.
+        options: How to find the repository.
+
+    Raises:
+        OSError: When the repository has no such folder, or it is not in the cache and may not be fetched.
+    """
+    if Path(name).is_dir():
+        return Path(name) / folder
+    path = Path(snapshot_download(name, allow_patterns=f"{folder}/*", **options.to_kwargs())) / folder
+    if not path.is_dir():
+        raise OSError(f"{name}: {folder}/ is not in the repository, or was never downloaded and may not be fetched now")
+    return path
+
+
+def upload_folder(
+    folder: str | Path,
+    repo_id: str,
+    *,
+    private: bool | None = None,
+    revision: str | None = None,
+    token: str | bool | None = None,
+    **kwargs: Any,
+) -> Any:
+    """Uploads a folder to a model repository and to a branch that are made when they do not exist.
+
+    Args:
+        folder: The folder.
+        repo_id: The repository.
+        private: Whether a new repository is private; None leaves it to the organisation.
+        revision: The branch; ``main`` when None.
+        token: The user's token; the stored one when None.
+        **kwargs: Passed to `HfApi.upload_folder`.
+
+    Returns:
+        The `huggingface_hub.CommitInfo`.
+
+    Raises:
+        ValueError: When it must be private and the repository is there already, in public.
+    """
+    api = HfApi(token=token)
+    repo_id = api.create_repo(repo_id, private=private, exist_ok=True).repo_id
+    if private and not api.model_info(repo_id).private:
+        raise ValueError(f"{repo_id}: the repository exists and is public; nothing was uploaded")
+    if revision is not None and not revision.startswith("refs/"):
+        api.create_branch(repo_id, branch=revision, exist_ok=True)
+    return api.upload_folder(repo_id=repo_id, folder_path=str(folder), revision=revision, **kwargs)
