@@ -165,12 +165,16 @@ def tiny_trained(
     def train(head: str) -> Any:
         model = tiny_model(head=head)
         batch = tiny_processor(model.config)(tiny_documents, gold=True)
-        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
-        for _ in range(90):
+        optimizer = torch.optim.AdamW(model.parameters(), lr=5e-3)
+        # As far as it takes, since the way there differs between processors and numbers of threads.
+        for _ in range(1000):
             optimizer.zero_grad()
-            model(**batch.inputs).loss.backward()
+            loss = model(**batch.inputs).loss
+            if loss.item() < 0.1:
+                return model
+            loss.backward()
             optimizer.step()
-        return model
+        raise AssertionError(f"the tiny {head} model does not learn its documents; loss {loss.item():.2f}")
 
     return train
 

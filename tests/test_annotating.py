@@ -104,6 +104,21 @@ def test_clusters_are_those_that_were_decoded(
         assert [cluster.entity for cluster in result.clusters] == names
 
 
+@pytest.mark.parametrize("head", HEADS)
+def test_no_given_mention_is_dropped(run: Callable, tiny_trained: Trained, head: str) -> None:
+    """Not even one that is alone, unlinked and to the model's mind no mention."""
+    text = "Then she left the city. Anna Berg met people."
+    given = [(0, 4), (9, 13), (14, 17), (24, 33)]
+    batch, output = run(head, [Document(text, mentions=given), Document(text)])
+    assert bool((output.mention[0] <= 0).any())
+    with_mentions, free = annotate_batch(tiny_trained(head), output, batch.documents)
+    assert sorted(m.offsets for c in with_mentions.clusters for m in c.mentions) == given
+    assert {m.offsets for c in free.clusters for m in c.mentions} != set(given)
+    for cluster in with_mentions.clusters:
+        for mention in cluster.mentions:
+            assert mention.link_probability is not None and 0.0 <= mention.link_probability <= 1.0
+
+
 def test_learned_documents_are_reproduced(run: Callable, tiny_trained: Trained, tiny_documents: list[Document]) -> None:
     """The models of these tests do find clusters of several mentions, linked and not."""
     batch, output = run("global", [document.text for document in tiny_documents])

@@ -26,7 +26,7 @@ SIZES = [
     "max_candidates",
     "window_size",
 ]
-COUNTS = ["case_embedding_size", "pair_product_dim", "ffnn_depth", "window_overlap"]
+COUNTS = ["min_kept_spans", "case_embedding_size", "pair_product_dim", "ffnn_depth", "window_overlap"]
 
 BAD = [
     *[(name, value) for name in SIZES for value in (0, -1, 2.0, True, "3", None)],

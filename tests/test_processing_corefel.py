@@ -273,6 +273,14 @@ def test_max_kept_spans(letter_processor: MakeProcessor) -> None:
     assert few.encode("Oslo met").warnings == []
 
 
+def test_min_kept_spans_helps_short_texts_only(letter_processor: MakeProcessor) -> None:
+    plain, least = letter_processor(), letter_processor(min_kept_spans=9)
+    assert plain.encode("Oslo met Bergen").limit < 9
+    assert least.encode("Oslo met Bergen").limit == 9
+    long = "Oslo met Bergen again . " * 30
+    assert least.encode(long).limit == plain.encode(long).limit > 9
+
+
 def test_gold_tensors(processor: CorefELProcessor) -> None:
     bergen, again, oslo, city = at("Bergen"), at("Bergen", start=12), at("Oslo"), at("the city")
     clusters = [

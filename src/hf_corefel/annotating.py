@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 
@@ -15,13 +15,35 @@ from .processing_corefel import EncodedDocument
 __all__ = ["annotate_batch", "decode_batch"]
 
 
-def decode_batch(model: CorefELModel, output: CorefELOutput) -> tuple[Decoding, list[list[DecodedCluster]]]:
-    """The best structure of every document: parents, and clusters of kept spans with rows of its entities."""
+def decode_batch(
+    model: CorefELModel, output: CorefELOutput, given: Sequence[bool] | None = None
+) -> tuple[Decoding, list[list[DecodedCluster]]]:
+    """The best structure of every document: parents, and clusters of kept spans with rows of its entities.
+
+    Args:
+        model: The model that gave the output.
+        output: Its output.
+        given: Which of the documents bring their mentions; of these no mention is dropped.
+    """
     scores = model.edge_scores(output)
     decoding = model.head.decode(scores)
     tensors = decoding.parents, scores.entity_ids, scores.mention, scores.mask
     rows = zip(*(tensor.tolist() for tensor in tensors), strict=True)
-    return decoding, [clusters_from_parents(*row) for row in rows]
+    clusters = [
+        _all_in_clusters(*row) if is_given else clusters_from_parents(*row)
+        for row, is_given in zip(rows, given or [False] * len(scores.mask), strict=True)
+    ]
+    return decoding, clusters
+
+
+def _all_in_clusters(
+    parents: list[int], entity_ids: list[list[int]], mention: list[float], mask: list[bool]
+) -> list[DecodedCluster]:
+    """As `clusters_from_parents` for given mentions: who gives one knows that it is one, so none is dropped."""
+    clusters = clusters_from_parents(parents, entity_ids, mention, mask, drop_unlinked_singletons=False)
+    held = {span for cluster in clusters for span in cluster.spans}
+    alone = [DecodedCluster((n,), None) for n, real in enumerate(mask) if real and n not in held]
+    return sorted([*clusters, *alone], key=lambda cluster: cluster.spans)
 
 
 @torch.no_grad()
@@ -39,7 +61,7 @@ def annotate_batch(
         documents: The documents as they were encoded.
         url: Where a reader finds an entity.
     """
-    decoding, clusters = decode_batch(model, output)
+    decoding, clusters = decode_batch(model, output, [document.keep_all for document in documents])
     marginals = model.head.marginals(model.edge_scores(output))
     assert output.kept is not None and output.mention is not None
     found = torch.sigmoid(output.mention.float())
@@ -67,7 +89,9 @@ def _edge_probabilities(decoding: Decoding, marginals: HeadMarginals, b: int) ->
     """Probability of the decoded parent of each span of document b (numbering of `heads.base`)."""
     edges = marginals.edges
     by_parent = torch.cat([edges.span_to_span[b].T, edges.root[b].unsqueeze(1), edges.candidates[b]], dim=1)
-    parents = decoding.parents[b].clamp(min=0).unsqueeze(1)
+    parents = decoding.parents[b]
+    # A given mention that the linking head takes for none has NIL's probability, which stands in the root's column.
+    parents = parents.masked_fill(parents < 0, len(parents)).unsqueeze(1)
     return by_parent.gather(1, parents.to(by_parent.device)).squeeze(1).clamp(0.0, 1.0).tolist()
 
 

@@ -32,7 +32,7 @@ _POSITIVE = (
     "max_candidates",
     "window_size",
 )
-_NOT_NEGATIVE = ("case_embedding_size", "pair_product_dim", "ffnn_depth", "window_overlap")
+_NOT_NEGATIVE = ("min_kept_spans", "case_embedding_size", "pair_product_dim", "ffnn_depth", "window_overlap")
 _RANGES: tuple[tuple[str, Callable[[float], bool], str], ...] = (
     ("span_keep_ratio", lambda value: 0.0 < value <= 5.0, "in (0, 5]"),
     ("dropout", lambda value: 0.0 <= value < 1.0, "in [0, 1)"),
@@ -55,6 +55,8 @@ class CorefELConfig(PretrainedConfig):
         max_span_words: Longest span in words.
         max_span_pieces: Longest span in word pieces.
         span_keep_ratio: The pruner keeps ⌊ratio · words⌋ + 1 spans a document.
+        min_kept_spans: Lower bound on that number: at the paper's ratio a sentence of ten words keeps three spans,
+            fewer than it may have mentions.
         max_kept_spans: Upper bound on that number, whatever the length.
         width_embedding_size: Size of the span-width embedding φ in g.
         distance_embedding_size: Size of the pair's span-order distance embedding.
@@ -92,6 +94,7 @@ class CorefELConfig(PretrainedConfig):
         max_span_words: int = 5,
         max_span_pieces: int = 15,
         span_keep_ratio: float = 0.2,
+        min_kept_spans: int = 0,
         max_kept_spans: int = 1000,
         width_embedding_size: int = 20,
         distance_embedding_size: int = 20,
@@ -128,6 +131,7 @@ class CorefELConfig(PretrainedConfig):
         self.max_span_words = max_span_words
         self.max_span_pieces = max_span_pieces
         self.span_keep_ratio = span_keep_ratio
+        self.min_kept_spans = min_kept_spans
         self.max_kept_spans = max_kept_spans
         self.width_embedding_size = width_embedding_size
         self.distance_embedding_size = distance_embedding_size
@@ -175,6 +179,11 @@ class CorefELConfig(PretrainedConfig):
         unknown = [name for name in self.head_modules if name not in HEAD_MODULES]
         if unknown:
             raise ValueError(f"CorefELConfig.head_modules may name {', '.join(HEAD_MODULES)}; got {unknown[0]!r}")
+        if self.min_kept_spans > self.max_kept_spans:
+            raise ValueError(
+                f"CorefELConfig.min_kept_spans ({self.min_kept_spans}) must not exceed "
+                f"max_kept_spans ({self.max_kept_spans})"
+            )
         if self.window_overlap >= self.window_size - 2:
             raise ValueError(
                 f"CorefELConfig.window_overlap ({self.window_overlap}) must leave room in "

@@ -19,6 +19,8 @@ from .processing_corefel import CorefELProcessor
 
 __all__ = ["TableShare", "candidate_share", "evaluate_corpus", "predict", "read_predictions"]
 
+# Gold clusters with an entity, by size and by the number of their surface forms (the paper's Table 3).
+_CLUSTERS = ("singleton", "multi_mention", "one_surface", "several_surfaces")
 _INTERVALS = ("coref_f1", "el_mention_f1", "el_hard_f1")
 
 Progress = Callable[[int, int], None]
@@ -98,6 +100,7 @@ def score(
             **{name: _prf(total, name) for name in ("muc", "b_cubed", "ceaf_e", "mention")},
         },
         "entity_linking": {"el_m": _prf(total, "el_mention"), "el_h": _prf(total, "el_hard")},
+        "linked_clusters_found": {name: total[f"{name}_cluster_accuracy"] for name in _CLUSTERS},
         "hard_cases": {"accuracy": total["hard_case_accuracy"], "mentions": int(total["hard_cases"])},
         "alias_table": share.to_dict(),
     }

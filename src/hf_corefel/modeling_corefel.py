@@ -266,6 +266,8 @@ class CorefELModel(CorefELPreTrainedModel):
             **config_kwargs: Fields of `CorefELConfig`.
         """
         encoder = AutoModel.from_pretrained(name_or_path, **(encoder_kwargs or {}))
+        # A folder's place on this machine means nothing where the model is loaded later.
+        encoder.config._name_or_path = Path(name_or_path).name if Path(name_or_path).is_dir() else str(name_or_path)
         positions = getattr(encoder.config, "max_position_embeddings", None)
         if isinstance(positions, int) and 0 < positions < CorefELConfig().window_size:
             config_kwargs.setdefault("window_size", positions)

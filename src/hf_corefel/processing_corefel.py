@@ -31,6 +31,7 @@ _FIELDS = (
     "max_span_words",
     "max_span_pieces",
     "span_keep_ratio",
+    "min_kept_spans",
     "max_kept_spans",
     "max_candidates",
     "window_size",
@@ -238,6 +239,7 @@ class CorefELProcessor:
             spans = added if spans is None else _merge(spans, added)
             warnings += [f"span {b}..{e} ({text[b:e]!r}) holds no word and was dropped" for b, e in dropped]
         wanted = int(settings["span_keep_ratio"] * len(words)) + 1
+        wanted = max(wanted, settings["min_kept_spans"])
         limit = min(settings["max_kept_spans"], wanted)
         if limit < wanted and document.mentions is None:
             warnings.append(

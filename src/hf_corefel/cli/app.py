@@ -16,7 +16,15 @@ from hf_corefel.cli.corpus import corpus_app
 from hf_corefel.cli.inputs import UnreadableInputError, read_text
 from hf_corefel.cli.messages import complain, fail
 from hf_corefel.cli.publish import publish
-from hf_corefel.cli.rendering import LEGEND, ProgressBar, clusters_table, document_heading, scores_table, show
+from hf_corefel.cli.rendering import (
+    LEGEND,
+    ProgressBar,
+    clusters_table,
+    document_heading,
+    make_console,
+    scores_table,
+    show,
+)
 from hf_corefel.documents import AnnotatedDocument
 from hf_corefel.version import __version__
 
@@ -90,7 +98,7 @@ def _print_document(name: str, document: AnnotatedDocument, *, as_json: bool, qu
         return
     show(document_heading(name, document), Text())
     if document.clusters:
-        show(clusters_table(document), Text())
+        show(clusters_table(document, make_console().width), Text())
     if not quiet:
         for warning in document.warnings:
             complain(f"{name}: warning: {warning}")

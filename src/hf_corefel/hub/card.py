@@ -259,7 +259,8 @@ def _making(config: CorefELConfig, facts: CardFacts, kb: Mapping[str, Any] | Non
             f'exp(score)) and `root_score="{config.root_score}"`.'
         )
     yield (
-        f"Spans of up to {config.max_span_words} words, {config.max_candidates} candidates a span, windows of "
+        f"Spans of up to {config.max_span_words} words, of which {config.span_keep_ratio} a word and at least "
+        f"{config.min_kept_spans} are kept, {config.max_candidates} candidates a span, windows of "
         f"{config.window_size} pieces."
     )
     if kb:

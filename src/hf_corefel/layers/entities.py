@@ -68,7 +68,9 @@ class EntityScorer(nn.Module):
             ``[B, N, K]``, 0 on padding.
         """
         batch, n, k = (candidates >= 0).nonzero(as_tuple=True)
-        hidden = self.span(spans)[batch, n] + self.entity(entity_vectors)[batch, candidates[batch, n, k]]
+        # Knowledge bases speak float32, whatever the model's weights are held in.
+        entities = self.entity(entity_vectors.to(self.entity.weight.dtype))
+        hidden = self.span(spans)[batch, n] + entities[batch, candidates[batch, n, k]]
         if self.prior is not None:
             hidden = hidden + self.prior(log_priors[batch, n, k].unsqueeze(-1).to(hidden.dtype))
         scores = self.ffnn(hidden)

@@ -180,7 +180,7 @@ class CorefELTrainer(Trainer):
         loss: Tensor = output.loss
         if prediction_loss_only:
             return loss.detach(), None, None
-        _, clusters = decode_batch(self.accelerator.unwrap_model(model), output)
+        _, clusters = decode_batch(self.accelerator.unwrap_model(model), output, inputs["keep_all"].tolist())
         documents = []
         for b, document in enumerate(clusters):
             kept, offsets = output.kept[b].tolist(), inputs["span_offsets"][b].tolist()
