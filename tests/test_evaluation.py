@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hf_corefel import AnnotatedDocument, Cluster, Document, Mention, evaluation
-from hf_corefel.evaluation import candidate_share, evaluate_corpus, read_predictions
+from hf_corefel.evaluation import candidate_share, evaluate_corpus, read_predictions, recall_of_spans
 from hf_corefel.metrics import evaluate
 from hf_corefel.pipeline_corefel import load_pipeline
 
@@ -57,6 +57,8 @@ def test_scores_are_those_of_the_pipeline_on_the_texts(
     assert scores["coreference"]["average_f1"] == expected["coref_f1"] > 0.5
     assert scores["entity_linking"]["el_m"]["f1"] == expected["el_mention_f1"] > 0.5
     assert scores["entity_linking"]["el_h"]["f1"] == expected["el_hard_f1"] > 0.3
+    assert scores["entity_linking"]["el_s"]["f1"] == expected["el_soft_f1"]
+    assert scores["coreference"]["lea"]["f1"] == expected["lea_f1"]
     assert json.loads(out.read_text()) == scores
     assert seen == [(1, 3), (2, 3), (3, 3)]
     assert [document.id for document in read_predictions(predictions)] == ["DW_tiny-0", "DW_tiny-1", "DW_tiny-2"]
@@ -96,6 +98,19 @@ def test_the_limit_takes_the_first_documents(corpus: Path, tiny_folder: Path) ->
     scores = evaluate_corpus(corpus, model=tiny_folder, limit=1)
     assert scores["documents"] == 1
     assert "interval_95" not in scores
+
+
+def test_span_recall_counts_what_is_enumerated_and_what_is_kept(tiny_folder: Path) -> None:
+    pipeline = load_pipeline(tiny_folder)
+    text = "Anna Berg met Carl Moss in Oslo. Berg praised Moss."
+    gold = [Cluster((Mention(0, 9), Mention(33, 37))), Cluster((Mention(14, 31),)), Cluster((Mention(27, 29),))]
+    recall = recall_of_spans(pipeline, [Document(text, clusters=gold), Document(" ", clusters=[])])
+    # "Carl Moss in Oslo" is a word too long, "Os" is part of a word.
+    assert (recall.gold, recall.enumerated) == (4, 2)
+    assert 1 <= recall.kept <= 2
+    none = load_pipeline(tiny_folder)
+    none.processor.settings["max_kept_spans"] = 1
+    assert recall_of_spans(none, [Document(text, clusters=gold)]).kept <= 1
 
 
 def test_candidate_share_counts_spans_and_recall(tiny_folder: Path) -> None:

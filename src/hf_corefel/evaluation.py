@@ -13,11 +13,11 @@ from .alignment import align_clusters
 from .corpora import read_dwie, read_dwie_texts
 from .documents import AnnotatedDocument, Document, Mention
 from .formats import read_jsonl
-from .metrics import Scores, bootstrap_interval, score_documents
+from .metrics import Scores, SpanRecall, bootstrap_interval, score_documents, span_recall
 from .pipeline_corefel import CorefELPipeline, load_pipeline
 from .processing_corefel import CorefELProcessor
 
-__all__ = ["TableShare", "candidate_share", "evaluate_corpus", "predict", "read_predictions"]
+__all__ = ["TableShare", "candidate_share", "evaluate_corpus", "predict", "read_predictions", "recall_of_spans"]
 
 # Gold clusters with an entity, by size and by the number of their surface forms (the paper's Table 3).
 _CLUSTERS = ("singleton", "multi_mention", "one_surface", "several_surfaces")
@@ -50,8 +50,8 @@ def evaluate_corpus(
         progress: Called with the documents done and their number.
 
     Returns:
-        Micro scores over the documents as fractions, 95 % bootstrap intervals over documents, and what the
-        alias table gives away (see `candidate_share`).
+        Micro scores over the documents as fractions, 95 % bootstrap intervals over documents, what the alias
+        table gives away (see `candidate_share`), and the recall of spans (see `recall_of_spans`).
     """
     pipeline = load_pipeline(model)
     texts = list(read_dwie_texts(data_dir, split))[:limit]
@@ -60,6 +60,8 @@ def evaluate_corpus(
         predict(pipeline, texts, path, progress)
         gold = list(read_dwie(data_dir, split, strict=False))[:limit]
         scores = score(gold, read_predictions(path), pipeline.processor)
+        recall = recall_of_spans(pipeline, gold)
+        scores["span_recall"] = {"enumerated": recall.after_enumeration, "kept": recall.after_pruning}
     if out is not None:
         Path(out).write_text(json.dumps(scores, indent=1) + "\n", encoding="utf-8")
     return scores
@@ -74,6 +76,21 @@ def predict(
             file.write(json.dumps(pipeline(document), ensure_ascii=False) + "\n")
             if progress is not None:
                 progress(i + 1, len(documents))
+
+
+def recall_of_spans(pipeline: CorefELPipeline, gold: Iterable[Document]) -> SpanRecall:
+    """How many gold mentions are among the spans that the model looks at, and among those that it keeps.
+
+    The texts alone are read for that, as in `predict`.
+    """
+    total = SpanRecall()
+    for document in gold:
+        mentions = [mention.offsets for cluster in document.clusters or [] for mention in cluster.mentions]
+        output = pipeline.forward(pipeline.preprocess([Document(document.text, document.id)]))
+        offsets = output["encoded"][0].spans.offsets.tolist()
+        kept = [] if output["output"] is None else output["output"]["kept"][0].tolist()
+        total += span_recall(mentions, offsets, [offsets[s] for s in kept if s >= 0])
+    return total
 
 
 def read_predictions(path: str | Path) -> list[AnnotatedDocument]:
@@ -97,9 +114,11 @@ def score(
         "documents": len(gold),
         "coreference": {
             "average_f1": total["coref_f1"],
-            **{name: _prf(total, name) for name in ("muc", "b_cubed", "ceaf_e", "mention")},
+            **{name: _prf(total, name) for name in ("muc", "b_cubed", "ceaf_e", "ceaf_m", "lea", "mention")},
         },
-        "entity_linking": {"el_m": _prf(total, "el_mention"), "el_h": _prf(total, "el_hard")},
+        "entity_linking": {
+            name: _prf(total, key) for name, key in (("el_m", "el_mention"), ("el_h", "el_hard"), ("el_s", "el_soft"))
+        },
         "linked_clusters_found": {name: total[f"{name}_cluster_accuracy"] for name in _CLUSTERS},
         "hard_cases": {"accuracy": total["hard_case_accuracy"], "mentions": int(total["hard_cases"])},
         "alias_table": share.to_dict(),
