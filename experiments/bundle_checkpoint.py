@@ -1,8 +1,8 @@
 """Copy a trained model into the package as its bundled checkpoint, with a card that says where it comes from.
 
-    python experiments/bundle_checkpoint.py --model runs/bundled/final --scores runs/bundled/test_scores.json
+    python experiments/bundle_checkpoint.py --model runs/bundled/final --data-dir path/to/DWIE
 
-``--scores`` is what ``hf-corefel evaluate … --model runs/bundled/final --out FILE`` wrote.
+The scores of the card are measured here, on the files as they are stored.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import shutil
 from pathlib import Path
 
 from hf_corefel import CorefELModel, CorefELProcessor, bundled_checkpoint
+from hf_corefel.evaluation import evaluate_corpus
 from hf_corefel.hub import BUNDLED, model_card_of_folder, save_fingerprint
 
 _LIMIT_MB = 80
@@ -30,7 +31,7 @@ def main() -> None:
     """Copies the files, writes scores, card and fingerprint, and checks the size."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", type=Path, required=True, help="folder of the trained model and its processor")
-    parser.add_argument("--scores", type=Path, required=True, help="scores on DWIE test, of exactly these files")
+    parser.add_argument("--data-dir", type=Path, required=True, help="DWIE in its official JSON, with content")
     parser.add_argument("--min-kept-spans", type=int, default=30, help="least spans kept of a short text")
     arguments = parser.parse_args()
     for name in _FILES:
@@ -41,6 +42,7 @@ def main() -> None:
     shutil.copytree(arguments.model, target, ignore=shutil.ignore_patterns(*_SKIPPED))
     record = json.loads((target / "training_record.json").read_text(encoding="utf-8"))
     record["command"] = [_without_folders(argument) for argument in record["command"]]
+    record["set_after_training"] = {"min_kept_spans": arguments.min_kept_spans}
     (target / "training_record.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     config = json.loads((target / "config.json").read_text(encoding="utf-8"))
     config["encoder_config"]["_name_or_path"] = Path(config["encoder_config"]["_name_or_path"]).name
@@ -49,8 +51,7 @@ def main() -> None:
     config["min_kept_spans"] = settings["min_kept_spans"] = arguments.min_kept_spans
     (target / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
     (target / "processor_config.json").write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
-    scores = json.loads(arguments.scores.read_text(encoding="utf-8"))
-    (target / "test_scores.json").write_text(json.dumps(scores, indent=1) + "\n", encoding="utf-8")
+    evaluate_corpus(arguments.data_dir, split="test", model=target, out=target / "test_scores.json")
     (target / "README.md").write_text(model_card_of_folder(target, facts=BUNDLED), encoding="utf-8")
     save_fingerprint(CorefELModel.from_pretrained(target), CorefELProcessor.from_pretrained(target), target)
     for path in target.rglob("*"):

@@ -121,3 +121,12 @@ def _structure(document: Any) -> list[tuple[str | None, list[tuple[int, int]]]]:
 def _probabilities(document: Any) -> list[float]:
     names = ("probability", "edge_probability", "link_probability")
     return [mention[name] for cluster in document["clusters"] for mention in cluster["mentions"] for name in names]
+
+
+def test_texts_without_words_are_read_too(pipeline: CorefELPipeline) -> None:
+    for text in ("", " \n"):
+        batch = pipeline.processor([text], gold=True)
+        output = pipeline.model(**batch.inputs)
+        assert output.kept.shape == (1, 0)
+        assert output.loss.item() == 0.0
+    assert pipeline(["", "Berlin is here."])[0]["clusters"] == []  # type: ignore[index]

@@ -313,3 +313,7 @@ def test_every_surface_is_the_slice_of_the_text(made: Document | AnnotatedDocume
     for cluster in made.clusters or []:
         for mention in cluster.mentions:
             assert mention.text == made.text[mention.begin : mention.end]
+
+
+def test_given_mentions_may_be_mention_objects() -> None:
+    assert Document("Anna met Berg.", mentions=[Mention(0, 4), (9, 13)]).mentions == [(0, 4), (9, 13)]  # type: ignore[list-item]

@@ -372,6 +372,8 @@ class AnnotatedDocument:
 
 
 def _pair(value: Any, where: str) -> Offsets:
+    if isinstance(value, Mention):
+        value = value.offsets
     if isinstance(value, str | bytes) or not isinstance(value, Sequence) or len(value) != 2:
         raise DocumentError(f"{where}: expected [begin, end], got {value!r}")
     _check_offsets(value[0], value[1], where)

@@ -86,7 +86,7 @@ def test_every_letter_case_has_its_vector() -> None:
 
 
 def test_case_embedding_without_cases_says_so() -> None:
-    with pytest.raises(AssertionError, match="span_cases"):
+    with pytest.raises(ValueError, match="span_cases"):
         _layer(3)(_pieces(), BEGIN, END, WIDTH, None, MASK)
 
 

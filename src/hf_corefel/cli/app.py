@@ -1,11 +1,13 @@
-"""The commands. torch and transformers take seconds to import: only a command that runs a model does."""
+"""The commands. What only one of them needs is imported when it runs."""
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -82,12 +84,14 @@ def _silent_transformers() -> Iterator[None]:
 
 def _load(model: str | None) -> Annotate:
     """The pipeline on the bundled checkpoint or on ``model``; leaves with status 1 when it cannot be loaded."""
+    from safetensors import SafetensorError
+
     from hf_corefel.pipeline_corefel import load_pipeline
 
     try:
         with _silent_transformers():
             pipeline: Annotate = load_pipeline(model)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, SafetensorError) as error:
         fail(f"cannot load the model {model or 'of the package'}: {error}")
     return pipeline
 
@@ -128,10 +132,13 @@ def annotate(
                 failed = True
                 with progress.aside():
                     complain(f"cannot read {error}")
-            except ValueError as error:
+            except typer.Exit:
+                raise  # a RuntimeError by descent: the model cannot be loaded, and no file will fare better
+            except (ValueError, RuntimeError, MemoryError) as error:
+                # RuntimeError is also how torch says that memory ran out: the next file may be smaller.
                 failed = True
                 with progress.aside():
-                    complain(f"cannot annotate {name}: {error}")
+                    complain(f"cannot annotate {name}: {error or type(error).__name__}")
             else:
                 with progress.aside():
                     _print_document(name, document, as_json=as_json, quiet=quiet)
@@ -181,4 +188,8 @@ def evaluate(
 
 def main() -> None:
     """Entry point of the console script."""
+    for stream in (sys.stdout, sys.stderr):
+        # A text may hold what the terminal's encoding lacks; better a mark in its place than no result at all.
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     app()

@@ -46,7 +46,6 @@ class SpanRepresentation(nn.Module):
         Returns:
             ``[B, S, G]`` with ``G = size``, zero on padding.
         """
-        batch, spans = begin.shape
         begin = begin.clamp(min=0, max=max(pieces.shape[1] - 1, 0))
         last = (end - 1).clamp(min=0, max=max(pieces.shape[1] - 1, 0))
         hidden = pieces.shape[-1]
@@ -55,8 +54,9 @@ class SpanRepresentation(nn.Module):
         width = self.width(width.clamp(min=0, max=self.width.num_embeddings - 1))
         parts = [first_vector, last_vector, width, self._attend(pieces, begin, last)]
         if self.case is not None:
-            assert case is not None, "config.case_embedding_size > 0 needs span_cases"
-            parts.append(self.case(case).reshape(batch, spans, -1))
+            if case is None:
+                raise ValueError("span_cases: needed where config.case_embedding_size > 0; CorefELProcessor gives them")
+            parts.append(self.case(case).flatten(2))
         vectors = self.dropout(torch.cat(parts, dim=-1))
         return torch.where(mask.unsqueeze(-1), vectors, vectors.new_zeros(()))
 

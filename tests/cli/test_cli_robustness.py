@@ -1,0 +1,67 @@
+"""The command goes on where one file, or the terminal, cannot."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from hf_corefel.cli import app
+from hf_corefel.documents import AnnotatedDocument
+
+
+def test_a_file_that_is_too_much_for_memory_does_not_stop_the_others(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def annotate(text: str) -> dict[str, Any]:
+        if text == "huge":
+            raise RuntimeError("not enough memory")
+        return AnnotatedDocument(text, []).to_dict()
+
+    module = ModuleType("hf_corefel.pipeline_corefel")
+    module.load_pipeline = lambda model=None: annotate  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    huge, fine = tmp_path / "huge.txt", tmp_path / "fine.txt"
+    huge.write_text("huge")
+    fine.write_text("fine")
+    result = CliRunner().invoke(app, ["annotate", "--json", str(huge), str(fine)])
+    assert result.exit_code == 1
+    assert f"cannot annotate {huge}: not enough memory" in result.stderr
+    assert [json.loads(line)["text"] for line in result.stdout.splitlines()] == ["fine"]
+
+
+def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "hf_corefel.cli", *arguments]
+    return subprocess.run(
+        command, env={**os.environ, **environment}, capture_output=True, text=True, check=False, timeout=120
+    )
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_a_terminal_that_knows_ascii_only_gets_marks(tiny_folder: Path, tmp_path: Path, options: tuple[str]) -> None:
+    file = tmp_path / "text.txt"
+    file.write_text("Anna Berg met Carl Moss in Oslo. \u2603 Berg praised Moss.", encoding="utf-8")
+    done = run("annotate", str(file), "--model", str(tiny_folder), *options, PYTHONIOENCODING="ascii")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\\u2" in done.stdout
+
+
+def test_damaged_weights_are_named_in_one_line(tiny_folder: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "damaged"
+    shutil.copytree(tiny_folder, folder)
+    weights = folder / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:100])
+    file = tmp_path / "text.txt"
+    file.write_text("Anna Berg met Carl Moss.")
+    done = run("annotate", str(file), "--model", str(folder))
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"hf-corefel: cannot load the model {folder}: ")
+    assert len(done.stderr.splitlines()) == 1
