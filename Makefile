@@ -58,7 +58,7 @@ constraints: $(VENV)/.installed-dev  ## Write the installed versions to constrai
 	$(BIN)/python scripts/freeze_constraints.py
 
 clean:  ## Remove what was built here, the environment included
-	rm -rf $(VENV) build dist site src/*.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-oldest build dist site src/*.egg-info .pytest_cache .mypy_cache .ruff_cache
 
 # torch goes first and by its exact version: a range would pull in the build for another platform.
 $(VENV)/.installed: $(SOURCES)

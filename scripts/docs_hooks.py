@@ -9,7 +9,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 SCORES = ROOT / "src" / "hf_corefel" / "checkpoints" / "minilm-dwie" / "test_scores.json"
-PLACES = ("<!-- scores:headline -->", "<!-- scores:all -->", "<!-- scores:alias-table -->")
+PLACES = ("<!-- scores:headline -->", "<!-- scores:all -->", "<!-- scores:parts -->", "<!-- scores:alias-table -->")
 
 _NAMES = {
     "muc": "MUC",
@@ -20,7 +20,20 @@ _NAMES = {
     "mention": "mention detection",
     "el_m": "EL_m, by mention",
     "el_h": "EL_h, by cluster",
-    "el_s": "EL_s, by cluster, shared out over its mentions",
+    "el_s": "EL_s, by cluster, partly right ones in part",
+}
+# Shares that a file of scores may have; those of older versions lack some.
+_PARTS = {
+    "linked_clusters_found": {
+        "singleton": "linked clusters of one mention, found exactly",
+        "multi_mention": "linked clusters of several mentions, found exactly",
+        "one_surface": "linked clusters of one surface form, found exactly",
+        "several_surfaces": "linked clusters of several surface forms, found exactly",
+    },
+    "span_recall": {
+        "enumerated": "mentions among the spans that the model looks at",
+        "kept": "mentions among the spans that the pruner keeps",
+    },
 }
 
 
@@ -59,6 +72,19 @@ def all_scores(scores: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def parts(scores: dict[str, Any]) -> str:
+    """Shares of gold clusters and mentions that were found, as a table; empty when none was measured."""
+    rows = [
+        f"| {name} | {scores[section][key]:.1%} |"
+        for section, names in _PARTS.items()
+        for key, name in names.items()
+        if key in scores.get(section, {})
+    ]
+    if not rows:
+        return ""
+    return "\n".join(["Shares of the gold annotation:", "", "| | found |", "|---|---|", *rows])
+
+
 def alias_table(scores: dict[str, Any]) -> str:
     """How much the alias table gives away, in a sentence."""
     table = scores["alias_table"]
@@ -75,8 +101,9 @@ def filled(markdown: str) -> str:
     if not any(place in markdown for place in PLACES):
         return markdown
     scores = json.loads(SCORES.read_text(encoding="utf-8"))
-    for place, part in zip(PLACES, (headline(scores), all_scores(scores), alias_table(scores)), strict=True):
-        markdown = markdown.replace(place, part)
+    tables = (headline(scores), all_scores(scores), parts(scores), alias_table(scores))
+    for place, table in zip(PLACES, tables, strict=True):
+        markdown = markdown.replace(place, table)
     return markdown
 
 

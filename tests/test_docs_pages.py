@@ -74,9 +74,56 @@ def test_results_are_those_of_the_bundled_checkpoint() -> None:
     assert "<!-- scores" not in results + leaks
 
 
+def test_every_score_of_the_checkpoint_is_shown_under_a_plain_name() -> None:
+    scores = json.loads(HOOKS.SCORES.read_text(encoding="utf-8"))
+    results = HOOKS.filled((DOCS / "results.md").read_text(encoding="utf-8"))
+    for section in ("coreference", "entity_linking"):
+        assert {name for name, values in scores[section].items() if isinstance(values, dict)} <= HOOKS._NAMES.keys()
+    for section in ("linked_clusters_found", "span_recall"):
+        for name, value in scores.get(section, {}).items():
+            assert f"| {HOOKS._PARTS[section][name]} | {value:.1%} |" in results
+
+
+def test_scores_that_a_file_lacks_are_left_out() -> None:
+    perfect = {"precision": 1.0, "recall": 1.0, "f1": 1.0}
+    old = {"coreference": {"average_f1": 1.0, "muc": perfect}, "entity_linking": {"el_m": perfect}}
+    assert HOOKS.parts(old) == ""
+    assert HOOKS.all_scores(old).count("\n| ") == 2
+    new = {
+        "coreference": {**old["coreference"], "ceaf_m": perfect, "lea": perfect},
+        "entity_linking": {**old["entity_linking"], "el_s": perfect},
+        "linked_clusters_found": {"several_surfaces": 0.25},
+        "span_recall": {"enumerated": 0.987, "kept": 0.9},
+    }
+    shown = HOOKS.all_scores(new) + "\n" + HOOKS.parts(new)
+    for row in ("CEAFₘ | 100.0%", "LEA | 100.0%", "several surface forms, found exactly | 25.0%", "keeps | 90.0%"):
+        assert row in shown, row
+    assert not re.search(r"\b(ceaf_m|lea|el_s|span_recall|kept)\b", shown)
+
+
 def test_every_page_is_in_the_navigation() -> None:
     named = re.findall(r"^ +- [^:]+: (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.M)
     assert sorted(named) == sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
+
+
+def test_tests_and_targets_named_in_contributing_exist() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = re.findall(r"`(tests/[\w/.]+)(?:::(\w+))?`", text)
+    assert len(named) > 30
+    assert [path for path, _ in named if not (ROOT / path).exists()] == []
+    assert [
+        (path, test) for path, test in named if test and f"def {test}(" not in (ROOT / path).read_text(encoding="utf-8")
+    ] == []
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M))
+    assert "matrix" in text and set(re.findall(r"\bmake ([a-z]+)\b", text)) <= targets
+
+
+def test_every_corpus_module_is_in_the_reference() -> None:
+    page = (DOCS / "reference" / "corpora.md").read_text(encoding="utf-8")
+    modules = {path.stem for path in (ROOT / "src" / "hf_corefel" / "corpora").glob("*.py")}
+    # How files are parsed and when they have changed is nobody's business but theirs.
+    modules -= {"__init__", "conllu", "fingerprint"}
+    assert modules == {name.rpartition(".")[2] for name in re.findall(r"^::: (\S+)$", page, re.M)}
 
 
 def test_the_reference_documents_modules_that_exist() -> None:
