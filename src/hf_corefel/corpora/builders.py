@@ -7,6 +7,7 @@ directly (`hf_corefel.load_dwie` and friends), as `datasets` 4 and later run no 
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -127,8 +128,9 @@ class CorpusBuilder(datasets.GeneratorBasedBuilder):  # type: ignore[misc,unused
     def _split_names(self) -> list[str]:
         return list(self.SPLITS)
 
+    @abstractmethod
     def _documents(self, split: str) -> Iterator[Document]:
-        raise NotImplementedError
+        """The documents of a split, read from ``self.config.data_dir``."""
 
     def _split_generators(self, dl_manager: Any) -> list[Any]:
         if not self.config.data_dir:
