@@ -209,6 +209,10 @@ def test_pushing(gum: Path, monkeypatch: pytest.MonkeyPatch, public: bool) -> No
             calls.append((name, options))
             return SimpleNamespace(repo_id=name)
 
+        def repo_info(self, name: str, repo_type: str) -> SimpleNamespace:
+            assert (name, repo_type) == ("me/gum", "dataset")
+            return SimpleNamespace(private=not public)
+
         def upload_folder(self, **options: Any) -> None:
             assert options["repo_type"] == "dataset" and options["repo_id"] == "me/gum"
             folder = Path(options["folder_path"])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import runpy
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +16,7 @@ import torch
 from safetensors.torch import load_file
 from transformers import pipeline
 
+import hf_corefel
 from hf_corefel import CorefELModel, Document
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -113,6 +116,36 @@ def test_fine_tuning(
     record = json.loads((other / "final" / "training_record.json").read_text(encoding="utf-8"))
     assert record["trained_on_development"] is True
     assert len(record["train_ids"]) == 5
+
+
+def test_fine_tuning_through_accelerate(
+    tmp_path: Path, articles: Path, tiny_encoder: Path, tiny_knowledge_base: Any
+) -> None:
+    kb, output = tmp_path / "kb", tmp_path / "run"
+    tiny_knowledge_base.save_pretrained(kb)
+    options = {
+        "data_dir": articles,
+        "encoder": tiny_encoder,
+        "knowledge_base": kb,
+        "config": json.dumps(TINY),
+        "output_dir": output,
+        "max_steps": 1,
+        "report_to": "none",
+    }
+    command = [sys.executable, "-m", "accelerate.commands.launch"]
+    command += ["--config_file", str(EXAMPLES / "accelerate" / "cpu.yaml"), str(EXAMPLES / "03_fine_tune.py")]
+    done = subprocess.run(
+        [*command, *(part for key, value in options.items() for part in (f"--{key}", str(value)))],
+        env={**os.environ, "PYTHONPATH": str(Path(hf_corefel.__file__).parents[1])},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert CorefELModel.from_pretrained(output / "final").config.head == "global"
+    arguments = torch.load(output / "checkpoint-1" / "training_args.bin", weights_only=False)
+    assert (str(arguments.device), arguments.world_size) == ("cpu", 1)
 
 
 def test_fine_tuning_needs_something_to_start_from(run: Callable[..., None], tmp_path: Path, articles: Path) -> None:

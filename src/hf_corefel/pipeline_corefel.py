@@ -15,6 +15,7 @@ from transformers.pipelines import PIPELINE_REGISTRY
 from .annotating import annotate_batch
 from .documents import AnnotatedDocument, Document
 from .hub.fingerprint import check_fingerprint, save_fingerprint
+from .hub.publishing import save_stub
 from .kb import KnowledgeBase
 from .modeling_corefel import CorefELModel, CorefELOutput
 from .processing_corefel import CorefELProcessor
@@ -53,6 +54,8 @@ class CorefELPipeline(Pipeline):
     _load_processor = False
     _load_image_processor = False
     _load_feature_extractor = False
+
+    _pushing = False
 
     def __init__(
         self,
@@ -147,7 +150,17 @@ class CorefELPipeline(Pipeline):
         """Writes model, processor and their fingerprint to one folder."""
         self.model.save_pretrained(save_directory, **kwargs)
         self.processor.save_pretrained(save_directory)
+        if self._pushing:
+            save_stub(save_directory)
         save_fingerprint(self.model, self.processor, save_directory)
+
+    def push_to_hub(self, *args: Any, **kwargs: Any) -> Any:
+        """As `PreTrainedModel.push_to_hub`: what `save_pretrained` writes, and the stub that names this package."""
+        self._pushing = True
+        try:
+            return super().push_to_hub(*args, **kwargs)
+        finally:
+            self._pushing = False
 
 
 def _as_document(item: _Input) -> Document:

@@ -12,7 +12,7 @@ import pytest
 from huggingface_hub import ModelCard
 from safetensors.torch import load
 
-from hf_corefel import CorefELProcessor, Document
+from hf_corefel import CorefELProcessor, Document, bundled_checkpoint
 from hf_corefel.pipeline_corefel import load_pipeline
 
 PUBLISH = """
@@ -28,6 +28,7 @@ KNOWLEDGE_BASE = {
 }
 MODEL = {"config.json", "model.safetensors"}
 PROCESSOR = {"processor_config.json", "tokenizer.json", "tokenizer_config.json", *KNOWLEDGE_BASE}
+CHECKS = {"fingerprint.json", "hf_corefel_stub.py"}
 # transformers 4 keeps them beside the tokenizer.
 OLDER = {"special_tokens_map.json", "vocab.txt"}
 
@@ -54,7 +55,7 @@ def test_publishing_a_folder(hub: Any, client: Any, folder: Path) -> None:
     assert not repository.private
     assert repository.titles == ["initial commit", "Publish model, processor and knowledge base"], "one commit"
     files = repository.files()
-    assert set(files) - OLDER == {*MODEL, *PROCESSOR, "README.md", "fingerprint.json", "hf_corefel_stub.py"}
+    assert set(files) - OLDER == {*MODEL, *PROCESSOR, "README.md", *CHECKS}
     for name in ("model.safetensors", "tokenizer.json", "processor_config.json", *KNOWLEDGE_BASE):
         assert files[name] == (folder / name).read_bytes(), name
     saved = json.loads((folder / "config.json").read_text())
@@ -67,6 +68,30 @@ def test_publishing_a_folder(hub: Any, client: Any, folder: Path) -> None:
     assert ModelCard(card).data.library_name == "hf-corefel"
     assert sorted(path.name for path in folder.iterdir() if path.suffix in {".md", ".py"}) == []
     assert not (folder / "fingerprint.json").exists(), "the folder is as it was"
+
+
+def test_publishing_the_bundled_checkpoint(hub: Any, client: Any, tmp_path: Path) -> None:
+    status, output = client(PUBLISH, arguments=["acme/bundled"])
+    assert status == 0, output
+    files = hub.repository("acme/bundled").files()
+    folder = Path(bundled_checkpoint())
+    records = {"test_scores.json", "training_record.json"}
+    assert set(files) >= {*MODEL, *PROCESSOR, *CHECKS, *records, "README.md"}
+    for name in ("model.safetensors", "test_scores.json", *KNOWLEDGE_BASE):
+        assert files[name] == (folder / name).read_bytes(), name
+    assert b"import hf_corefel" in files["hf_corefel_stub.py"]
+    assert json.loads(files["config.json"])["auto_map"]["AutoModel"] == "hf_corefel_stub.CorefELModel"
+    card = ModelCard(files["README.md"].decode())
+    assert 'pipeline("coref-el", model="acme/bundled")' in card.text
+    assert (card.data.license, card.data.model_name) == ("apache-2.0", "bundled")
+    scores = json.loads((folder / "test_scores.json").read_text(encoding="utf-8"))
+    linking = scores["entity_linking"]
+    measured = [scores["coreference"]["average_f1"], linking["el_m"]["f1"], linking["el_h"]["f1"]]
+    shown = {result.metric_type: result.metric_value for result in card.data.eval_results}
+    assert list(shown) == ["coref_f1", "el_mention_f1", "el_hard_f1"]
+    assert list(shown.values()) == [round(value, 4) for value in measured]
+    assert {(r.dataset_name, r.dataset_split) for r in card.data.eval_results} == {("DWIE", "test")}
+    assert fingerprint_warnings(client, "acme/bundled", tmp_path) == []
 
 
 def test_publishing_again_on_a_branch(hub: Any, client: Any, folder: Path) -> None:
@@ -169,7 +194,20 @@ def test_pushing_a_pipeline(hub: Any, client: Any, tiny_folder: Path) -> None:
         """,
         folder=tiny_folder,
     )
-    assert set(hub.repository("acme/whole").files()) - OLDER == {*MODEL, *PROCESSOR, "README.md", "fingerprint.json"}
+    files = hub.repository("acme/whole").files()
+    assert set(files) - OLDER == {*MODEL, *PROCESSOR, "README.md", *CHECKS}
+    assert json.loads(files["config.json"])["auto_map"]["AutoModel"] == "hf_corefel_stub.CorefELModel"
+
+
+def fingerprint_warnings(client: Any, name: str, folder: Path) -> list[str]:
+    """What is said of the fingerprint when a repository is loaded by its name, into a cache of its own."""
+    loading = """
+        from hf_corefel.pipeline_corefel import load_pipeline
+        return load_pipeline(given["name"], cache_dir=given["cache"])("Angela Merkel met Barack Obama.")["clusters"]
+    """
+    client(loading, name=name, cache=folder / "cache")
+    assert list((folder / "cache").rglob("fingerprint.json")), "it was there to be compared"
+    return [message for message in client.warnings if "Fingerprint" in message]
 
 
 def test_the_trainer_pushes_with_a_card(
@@ -189,13 +227,18 @@ def test_the_trainer_pushes_with_a_card(
         )
         trainer.train()
         trainer.push_to_hub(dataset="acme/news")
+        trainer.save_model(given["output"] + "/own")
         """,
         folder=tiny_folder,
         documents=[document.to_dict() for document in tiny_documents],
         output=tmp_path,
     )
     files = hub.repository("acme/trained").files()
-    assert {*MODEL, *PROCESSOR, "README.md"} <= set(files)
+    assert {*MODEL, *PROCESSOR, "README.md", *CHECKS} <= set(files)
+    assert json.loads(files["config.json"])["auto_map"]["AutoModel"] == "hf_corefel_stub.CorefELModel"
+    assert fingerprint_warnings(client, "acme/trained", tmp_path) == []
+    own = {path.name for path in (tmp_path / "own").iterdir()}
+    assert own >= MODEL and not CHECKS & own, "only what is pushed has them"
     assert not any(name.startswith("checkpoint-") for name in files)
     card = files["README.md"].decode()
     assert 'pipeline("coref-el", model="acme/trained")' in card

@@ -14,7 +14,7 @@ from accelerate.commands.config.config_args import load_config_from_file
 from accelerate.commands.launch import _validate_launch_command, launch_command_parser
 from accelerate.utils.deepspeed import HfDeepSpeedConfig
 from accelerate.utils.launch import prepare_multi_gpu_env, prepare_simple_launcher_cmd_env
-from transformers import AutoConfig, AutoModel
+from transformers import AutoConfig, AutoModel, Trainer
 
 from hf_corefel import CorefELModel, CorefELTrainer
 from hf_corefel.layers import indivisible_modules
@@ -146,3 +146,36 @@ def test_groups_are_not_clipped_where_ranks_hold_parts_of_the_gradient(
             trainer.create_optimizer()
     else:
         assert len(trainer.create_optimizer()._optimizer_step_pre_hooks) == 1
+
+
+@pytest.mark.parametrize("kind", [None, "is_fsdp_enabled", "is_deepspeed_enabled"])
+def test_one_rank_alone_takes_no_fingerprint_of_a_model_in_parts(
+    make_trainer: Callable[..., CorefELTrainer], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kind: str | None
+) -> None:
+    """It would wait for the others in the model's first layer."""
+    trainer = make_trainer()
+    saved: list[set[str]] = []
+
+    def push(self: Trainer, **unused: Any) -> None:
+        self.save_model(str(tmp_path), _internal_call=True)
+        saved.append({path.name for path in tmp_path.iterdir()} & {"fingerprint.json", "hf_corefel_stub.py"})
+
+    # The ways of saving in parts want ranks that hold them.
+    monkeypatch.setattr(Trainer, "save_model", lambda self, folder, **unused: self._save(folder))
+    monkeypatch.setattr(Trainer, "push_to_hub", push)
+    if kind is not None:
+        setattr(trainer, kind, True)
+    trainer.push_to_hub()
+    assert saved == [{"hf_corefel_stub.py"} if kind else {"fingerprint.json", "hf_corefel_stub.py"}]
+
+
+def test_nothing_is_added_where_no_model_was_saved(
+    make_trainer: Callable[..., CorefELTrainer], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """FSDP with ``SHARDED_STATE_DICT`` saves none."""
+    trainer, folder = make_trainer(), tmp_path / "empty"
+    folder.mkdir()
+    monkeypatch.setattr(Trainer, "save_model", lambda *unused, **also_unused: None)
+    monkeypatch.setattr(Trainer, "push_to_hub", lambda self: self.save_model(str(folder), _internal_call=True))
+    trainer.push_to_hub()
+    assert list(folder.iterdir()) == []

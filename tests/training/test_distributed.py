@@ -139,7 +139,7 @@ def test_two_ranks_train_as_one_does_with_accumulation(
     assert first["losses"] != second["losses"]
     assert len(first["losses"]) == len(second["losses"]) == 3 and len(alone["losses"]) == 6
     documents = [loss for pair in zip(first["losses"], second["losses"], strict=True) for loss in pair]
-    assert documents == pytest.approx([2 * loss for loss in alone["losses"]], abs=1e-5, rel=1e-5)
+    assert documents == pytest.approx([2 * loss for loss in alone["losses"]], abs=1e-5, rel=0)
     assert sum(documents) > 0
     before = CorefELModel.from_pretrained(scenarios[name]["model"]).state_dict()
     for key, value in alone["state"].items():
@@ -160,7 +160,9 @@ def test_two_ranks_evaluate_as_one_does(
     assert number % 2 == 1
     for rank in two_ranks:
         assert rank[name]["positions"].tolist() == list(range(number)) == alone["positions"].tolist()
-        assert rank[name]["metrics"] == pytest.approx(alone["metrics"], rel=1e-3, abs=1e-5)
+        scores, expected_scores = dict(rank[name]["metrics"]), dict(alone["metrics"])
+        assert scores.pop("eval_loss") == pytest.approx(expected_scores.pop("eval_loss"), rel=1e-5, abs=1e-5)
+        assert scores == expected_scores
         for found, expected in zip(rank[name]["predictions"], alone["predictions"], strict=True):
             assert found[found[:, 0] >= 0].tolist() == expected[expected[:, 0] >= 0].tolist()
 

@@ -197,16 +197,34 @@ def test_bad_arguments_are_named(tmp_path: Path, name: str, value: float) -> Non
 # Checkpoints -------------------------------------------------------------------------------------------
 
 
-def test_resuming_equals_never_stopping(tmp_path: Path, make_trainer: MakeTrainer) -> None:
-    through = make_trainer(max_steps=6, save_strategy="steps", save_steps=4, output_dir=str(tmp_path / "through"))
+@pytest.mark.parametrize("dropout", [0.0, 0.4])
+def test_resuming_equals_never_stopping(
+    tmp_path: Path, make_trainer: MakeTrainer, tiny_model: Callable[..., CorefELModel], dropout: float
+) -> None:
+    """With dropout only if the state of the random numbers is taken up again too."""
+    saving = {"save_strategy": "steps", "save_steps": 4, "output_dir": str(tmp_path / "through")}
+    through = make_trainer(tiny_model(dropout=dropout), max_steps=6, **saving)
     through.train()
     expected = _copy(through.model)
     checkpoint = tmp_path / "through" / "checkpoint-4"
     assert not _same(_copy(CorefELModel.from_pretrained(checkpoint)), expected)
-    resumed = make_trainer(max_steps=6, output_dir=str(tmp_path / "resumed"))
+    resumed = make_trainer(tiny_model(dropout=dropout), max_steps=6, output_dir=str(tmp_path / "resumed"))
     resumed.train(resume_from_checkpoint=str(checkpoint))
     assert resumed.state.global_step == 6
     assert _same(_copy(resumed.model), expected)
+    state, again = (trainer.optimizer.state_dict() for trainer in (through, resumed))
+    assert again["param_groups"] == state["param_groups"]
+    assert state["state"] and again["state"].keys() == state["state"].keys()
+    for parameter, moments in state["state"].items():
+        assert set(moments) == {"step", "exp_avg", "exp_avg_sq"}
+        assert _same(again["state"][parameter], moments)
+    assert resumed.lr_scheduler.state_dict() == through.lr_scheduler.state_dict()
+    assert resumed.lr_scheduler.last_epoch == 6
+    # Without it the test would not tell.
+    (checkpoint / "rng_state.pth").unlink()
+    forgetful = make_trainer(tiny_model(dropout=dropout), max_steps=6, output_dir=str(tmp_path / "forgetful"))
+    forgetful.train(resume_from_checkpoint=str(checkpoint))
+    assert _same(_copy(forgetful.model), expected) is (dropout == 0.0)
 
 
 def test_checkpoints_can_be_used_in_the_pipeline(

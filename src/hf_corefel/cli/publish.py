@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Annotated
 
 import typer
@@ -25,14 +24,11 @@ def publish(
 
     The token is the one of `hf auth login` or of HF_TOKEN.
     """
-    from huggingface_hub.utils import get_session
-
     from hf_corefel import bundled_checkpoint
     from hf_corefel.hub import BUNDLED
     from hf_corefel.hub import publish as publish_folder
+    from hf_corefel.transport import hub_errors
 
-    # requests, httpx or httpx2, by the release of huggingface_hub.
-    transport = import_module(type(get_session()).__module__.partition(".")[0])
     try:
         url = publish_folder(
             model or bundled_checkpoint(),
@@ -41,6 +37,6 @@ def publish(
             revision=revision,
             facts=None if model else BUNDLED,
         )
-    except (OSError, ValueError, transport.HTTPError) as error:
+    except hub_errors() as error:
         fail(f"cannot publish {model or 'the bundled checkpoint'} as {repo_id}: {error}")
     print(url)

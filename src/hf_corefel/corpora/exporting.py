@@ -14,6 +14,7 @@ import pyarrow.parquet as parquet
 from huggingface_hub import HfApi
 
 from ..documents import Document
+from ..transport import hub_errors
 from .builders import CorpusBuilder
 from .errors import CorpusError
 from .loading import load_builder
@@ -142,16 +143,21 @@ def export_parser(builder: type[CorpusBuilder]) -> ArgumentParser:
 
 def run_export(builder: type[CorpusBuilder], arguments: Namespace) -> int:
     """Does what the options ask for; returns the exit status."""
-    try:
-        if arguments.out is not None:
-            _export(builder, arguments, arguments.out)
-        else:
-            with TemporaryDirectory() as out:
-                _export(builder, arguments, Path(out))
-    except CorpusError as error:
-        hint = "" if arguments.lenient else "; --lenient leaves out what is malformed"
-        print(f"{error}{hint}", file=sys.stderr)
-        return 1
+    with TemporaryDirectory() as temporary:
+        out = Path(temporary) if arguments.out is None else arguments.out
+        try:
+            _export(builder, arguments, out)
+        except CorpusError as error:
+            hint = "" if arguments.lenient else "; --lenient leaves out what is malformed"
+            print(f"{error}{hint}", file=sys.stderr)
+            return 1
+        if arguments.push_to_hub is not None:
+            try:
+                name = _push(builder, out, arguments.push_to_hub, public=arguments.public)
+            except hub_errors() as error:
+                print(f"cannot push to {arguments.push_to_hub}: {error}", file=sys.stderr)
+                return 1
+            print(f"pushed to {name}")
     return 0
 
 
@@ -161,19 +167,26 @@ def _export(builder: type[CorpusBuilder], arguments: Namespace, out: Path) -> No
         counts = part.statistics
         mentions = counts.linked_mentions + counts.nil_mentions
         print(f"{part.config}/{part.split}: {counts.documents:,} documents, {mentions:,} mentions -> {out / part.path}")
-    if arguments.push_to_hub:
-        api = HfApi()
-        name = api.create_repo(
-            arguments.push_to_hub, repo_type="dataset", private=not arguments.public, exist_ok=True
-        ).repo_id
-        api.upload_folder(
-            repo_id=name,
-            repo_type="dataset",
-            folder_path=out,
-            allow_patterns=["README.md", "*/*.parquet"],
-            commit_message=f"Upload {builder.TITLE}",
-        )
-        print(f"pushed to {name}")
+
+
+def _push(builder: type[CorpusBuilder], out: Path, name: str, *, public: bool) -> str:
+    """Uploads an export; returns the dataset's full name.
+
+    Raises:
+        ValueError: When it is to be private and the dataset is there already, in public.
+    """
+    api = HfApi()
+    name = api.create_repo(name, repo_type="dataset", private=not public, exist_ok=True).repo_id
+    if not public and not api.repo_info(name, repo_type="dataset").private:
+        raise ValueError("the dataset exists and is public; nothing was uploaded. --public says that it may be")
+    api.upload_folder(
+        repo_id=name,
+        repo_type="dataset",
+        folder_path=out,
+        allow_patterns=["README.md", "*/*.parquet"],
+        commit_message=f"Upload {builder.TITLE}",
+    )
+    return name
 
 
 def main(builder: type[CorpusBuilder], argv: Sequence[str] | None = None) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .card import BUNDLED, CardFacts, model_card, model_card_of_folder, point_card_to
 from .fingerprint import FingerprintWarning, check_fingerprint, fingerprint, save_fingerprint
-from .publishing import publish
+from .publishing import publish, save_stub
 
 __all__ = [
     "BUNDLED",
@@ -17,4 +17,5 @@ __all__ = [
     "point_card_to",
     "publish",
     "save_fingerprint",
+    "save_stub",
 ]

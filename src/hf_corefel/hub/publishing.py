@@ -13,7 +13,7 @@ from ..repositories import upload_folder
 from .card import CardFacts, model_card_of_folder, point_card_to
 from .fingerprint import save_fingerprint
 
-__all__ = ["STUB_FILE", "publish"]
+__all__ = ["STUB_FILE", "publish", "save_stub"]
 
 STUB_FILE = "hf_corefel_stub.py"
 _CARD_FILE = "README.md"
@@ -79,8 +79,7 @@ def publish(
             target.parent.mkdir(exist_ok=True)
             _link_or_copy(path, target)
         _rewrite(staged / _CARD_FILE, _card(folder, repo_id, facts))
-        _rewrite(staged / "config.json", _config(folder))
-        _rewrite(staged / STUB_FILE, _STUB)
+        save_stub(staged)
         (staged / "fingerprint.json").unlink(missing_ok=True)
         save_fingerprint(model, processor, staged)
         commit = upload_folder(
@@ -93,6 +92,16 @@ def publish(
             delete_patterns=["*.safetensors", f"{KNOWLEDGE_BASE_FOLDER}/*"],
         )
     return str(commit.commit_url)
+
+
+def save_stub(folder: str | Path) -> None:
+    """Has a saved model say which package it needs, to those who load it with ``trust_remote_code=True`` without it.
+
+    The configuration then names the stub's classes, and no longer the place where the encoder lay on this machine.
+    """
+    folder = Path(folder)
+    _rewrite(folder / "config.json", _config(folder))
+    _rewrite(folder / STUB_FILE, _STUB)
 
 
 def _files(folder: Path) -> list[Path]:

@@ -16,7 +16,7 @@ from transformers.utils import logging
 from ..alignment import AlignmentReport
 from ..annotating import decode_batch
 from ..documents import AnnotatedDocument, Cluster, Document, Mention
-from ..hub.card import CardFacts, model_card
+from ..hub import CardFacts, model_card, save_fingerprint, save_stub
 from ..metrics import evaluate
 from ..modeling_corefel import CorefELModel
 from ..processing_corefel import CorefELProcessor
@@ -46,6 +46,8 @@ class CorefELTrainer(Trainer):
         eval_dataset: The same for evaluation.
         **kwargs: Passed to `Trainer`.
     """
+
+    _pushing = False
 
     def __init__(
         self,
@@ -236,6 +238,27 @@ class CorefELTrainer(Trainer):
         return super().get_test_dataloader(_as_dataset(test_dataset))
 
     # Publishing ---------------------------------------------------------------------------------------
+
+    def push_to_hub(self, *args: Any, **kwargs: Any) -> Any:
+        """As `Trainer.push_to_hub`, with the stub that names this package and the fingerprint of what is pushed.
+
+        There is no fingerprint where the ranks hold parts of the model (FSDP, DeepSpeed): it takes a pass through the
+        whole of it, and only one rank pushes.
+        """
+        self._pushing = True
+        try:
+            return super().push_to_hub(*args, **kwargs)
+        finally:
+            self._pushing = False
+
+    def save_model(self, output_dir: str | None = None, _internal_call: bool = False) -> None:
+        super().save_model(output_dir, _internal_call=_internal_call)
+        folder = Path(output_dir or self.args.output_dir)
+        # FSDP with a state in parts has nothing here that `from_pretrained` could read.
+        if self._pushing and self.is_world_process_zero() and (folder / "config.json").is_file():
+            save_stub(folder)
+            if not (self.is_fsdp_enabled or self.is_deepspeed_enabled):
+                save_fingerprint(self.accelerator.unwrap_model(self.model), self.processor, folder)
 
     def create_model_card(
         self,
