@@ -255,3 +255,12 @@ def test_spawned_process_gives_the_same(tiny_folder: Path, annotate: Any, texts:
     )
     assert done.returncode == 0, done.stderr
     _assert_same(json.loads(done.stdout), annotate(texts, batch_size=2))
+
+
+def test_what_is_no_text_is_refused_by_name(annotate: Any) -> None:
+    with pytest.raises(
+        TypeError, match="inputs: expected a text, a Document, its dict, or many of these; got NoneType"
+    ):
+        annotate(None)
+    with pytest.raises(DocumentError, match="expected an object with fields, got int"):
+        annotate(["Anna Berg.", 5])

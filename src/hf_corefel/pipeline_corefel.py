@@ -98,7 +98,7 @@ class CorefELPipeline(Pipeline):
 
         Args:
             inputs: A text, a `Document` or its dict, or many of these.
-            batch_size: Documents that the model reads at once; the results do not depend on it.
+            batch_size: Documents that the model reads at once; the results depend on it by rounding only.
 
         Returns:
             ``AnnotatedDocument.to_dict()`` of the document, or a list of these in the order of the inputs.
@@ -109,6 +109,9 @@ class CorefELPipeline(Pipeline):
         self._sanitize_parameters(**kwargs)
         if isinstance(inputs, str | Document | Mapping):
             return self.annotate([inputs], batch_size=1)[0].to_dict()
+        if not isinstance(inputs, Iterable):
+            kind = type(inputs).__name__
+            raise TypeError(f"inputs: expected a text, a Document, its dict, or many of these; got {kind}")
         return [document.to_dict() for document in self.annotate(inputs, batch_size=batch_size)]
 
     def annotate(self, inputs: Iterable[_Input], *, batch_size: int | None = None) -> list[AnnotatedDocument]:
