@@ -109,8 +109,9 @@ class CorefELPipeline(Pipeline):
         self._sanitize_parameters(**kwargs)
         if isinstance(inputs, str | Document | Mapping):
             return self.annotate([inputs], batch_size=1)[0].to_dict()
-        if not isinstance(inputs, Iterable):
-            kind = type(inputs).__name__
+        several: Any = inputs  # what callers without a type checker give
+        if not isinstance(several, Iterable):
+            kind = type(several).__name__
             raise TypeError(f"inputs: expected a text, a Document, its dict, or many of these; got {kind}")
         return [document.to_dict() for document in self.annotate(inputs, batch_size=batch_size)]
 
