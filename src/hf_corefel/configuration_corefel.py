@@ -9,15 +9,16 @@ from typing import Any
 
 from transformers import AutoConfig, PretrainedConfig
 
+from .heads import EDGE_ACTIVATIONS, HEADS, ROOT_SCORES
+
 __all__ = ["HEADS", "HEAD_MODULES", "CorefELConfig"]
 
-HEADS = ("standalone_coref", "standalone_linking", "local", "global")
 # Parameters that a head may need beyond encoder, spans and pruner.
 HEAD_MODULES = ("pairs", "entities", "pair_root", "entity_root", "nil")
 _CHOICES = {
     "head": HEADS,
-    "root_score": ("paper", "original"),
-    "edge_activation": ("none", "arsinh"),
+    "root_score": ROOT_SCORES,
+    "edge_activation": EDGE_ACTIVATIONS,
 }
 _POSITIVE = (
     "max_span_words",
