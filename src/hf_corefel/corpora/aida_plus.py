@@ -6,11 +6,12 @@ The articles of a split lie in a folder of its name: ``train``, ``testa`` and ``
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ..documents import Document
-from .dwie import ArticleAnnotation, load_article, read_dwie_annotation, read_dwie_article
+from .dwie import ArticleAnnotation, load_article, read_dwie_annotation, read_dwie_article, read_each
 from .errors import CorpusError, raise_or_warn
 
 __all__ = ["AIDA_PLUS_FOLDERS", "read_aida_plus", "read_aida_plus_annotations"]
@@ -32,26 +33,15 @@ def read_aida_plus(
     Raises:
         CorpusError: When a split's folder holds no article, or an article is malformed or has no text.
     """
-    for path, article in _articles(Path(folder), split, strict):
-        try:
-            document = read_dwie_article(article, str(path), candidates=candidates, strict=strict)
-        except CorpusError as error:
-            raise_or_warn(error, strict)
-        else:
-            yield document
+    read = partial(read_dwie_article, candidates=candidates, strict=strict)
+    yield from read_each(_articles(Path(folder), split, strict), read, strict)
 
 
 def read_aida_plus_annotations(
     folder: str | Path, split: str = "all", *, strict: bool = True
 ) -> Iterator[ArticleAnnotation]:
     """Reads the annotation of the articles of a split, whether or not they have their text; see `read_aida_plus`."""
-    for path, article in _articles(Path(folder), split, strict):
-        try:
-            annotation = read_dwie_annotation(article, str(path))
-        except CorpusError as error:
-            raise_or_warn(error, strict)
-        else:
-            yield annotation
+    yield from read_each(_articles(Path(folder), split, strict), read_dwie_annotation, strict)
 
 
 def _articles(folder: Path, split: str, strict: bool) -> Iterator[tuple[Path, dict[str, Any]]]:

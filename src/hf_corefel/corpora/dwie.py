@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ..documents import Candidate, Cluster, Document, DocumentError, Mention, Offsets
 from .errors import CorpusError, raise_or_warn
@@ -27,7 +28,10 @@ __all__ = [
     "read_dwie_annotations",
     "read_dwie_article",
     "read_dwie_texts",
+    "read_each",
 ]
+
+_Read = TypeVar("_Read")
 
 SPLITS = ("train", "test", "all")
 _SUBFOLDERS = ("annos_with_content", "annos_only", "annos")
@@ -67,13 +71,8 @@ def read_dwie(
     Raises:
         CorpusError: When the folder holds no article, an article is malformed, or it has no text.
     """
-    for path, article in _articles(_with_content(Path(folder)), split, strict):
-        try:
-            document = read_dwie_article(article, str(path), candidates=candidates, strict=strict)
-        except CorpusError as error:
-            raise_or_warn(error, strict)
-        else:
-            yield document
+    read = partial(read_dwie_article, candidates=candidates, strict=strict)
+    yield from read_each(_articles(_with_content(Path(folder)), split, strict), read, strict)
 
 
 def read_dwie_annotations(
@@ -92,13 +91,7 @@ def read_dwie_annotations(
     """
     folder = Path(folder)
     below = [folder / name for name in _SUBFOLDERS if (folder / name).is_dir()]
-    for path, article in _articles(below or [folder], split, strict):
-        try:
-            annotation = read_dwie_annotation(article, str(path))
-        except CorpusError as error:
-            raise_or_warn(error, strict)
-        else:
-            yield annotation
+    yield from read_each(_articles(below or [folder], split, strict), read_dwie_annotation, strict)
 
 
 def read_dwie_texts(folder: str | Path, split: str = "all") -> Iterator[Document]:
@@ -111,6 +104,19 @@ def read_dwie_texts(folder: str | Path, split: str = "all") -> Iterator[Document
             yield Document(article["content"], id=str(article.get("id") or path.stem))
         else:
             raise_or_warn(CorpusError(f"{path}: field 'content' is missing or empty"), strict=False)
+
+
+def read_each(
+    articles: Iterable[tuple[Path, dict[str, Any]]], read: Callable[[dict[str, Any], str], _Read], strict: bool
+) -> Iterator[_Read]:
+    """What `read` makes of each parsed article; a malformed one raises, or is left out with a warning."""
+    for path, article in articles:
+        try:
+            result = read(article, str(path))
+        except CorpusError as error:
+            raise_or_warn(error, strict)
+        else:
+            yield result
 
 
 def _with_content(folder: Path) -> list[Path]:
