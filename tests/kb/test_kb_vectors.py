@@ -123,8 +123,8 @@ def test_many_vectors_are_stored_by_chunks(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("hf_corefel.kb.vector_table._CHUNK", 5)
     chunked = KnowledgeBase.build([], vectors=(names, matrix))
     np.testing.assert_array_equal(whole.vectors(np.arange(23)), chunked.vectors(np.arange(23)))
-    np.testing.assert_allclose(chunked._vectors.mean, matrix.mean(axis=0), rtol=1e-5)
-    np.testing.assert_allclose(chunked._vectors.std, matrix.std(axis=0), rtol=1e-5)
+    np.testing.assert_allclose(chunked._tables.vectors.mean, matrix.mean(axis=0), rtol=1e-5)
+    np.testing.assert_allclose(chunked._tables.vectors.std, matrix.std(axis=0), rtol=1e-5)
 
 
 def test_zero_vectors_stay_zero() -> None:

@@ -182,12 +182,12 @@ def test_saving_over_the_folder_it_is_mapped_from(loaded: KnowledgeBase, built: 
 
 
 def test_tables_are_mapped_and_read_only(loaded: KnowledgeBase) -> None:
-    array: object = loaded._vectors.codes
+    array: object = loaded._tables.vectors.codes
     while isinstance(array, np.ndarray) and not isinstance(array, np.memmap):
         array = array.base.obj if isinstance(array.base, memoryview) else array.base
     assert isinstance(array, np.memmap)
     with pytest.raises(ValueError, match="read-only"):
-        loaded._vectors.codes[0] = 0
+        loaded._tables.vectors.codes[0] = 0
 
 
 def test_pickles(built: KnowledgeBase, loaded: KnowledgeBase, folder: Path) -> None:

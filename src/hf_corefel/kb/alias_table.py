@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,26 +33,42 @@ class AliasTable:
     entity_ids: np.ndarray
     priors: np.ndarray
 
-    def lookup(self, surfaces: Iterable[str], limit: int) -> tuple[np.ndarray, np.ndarray]:
-        """The first `limit` candidates of each of M stripped surfaces.
+    def find(self, surfaces: Sequence[str]) -> np.ndarray:
+        """The numbers int64 [M] of M stripped surfaces, -1 = not in the table."""
+        get = self.surfaces.get
+        try:
+            # A trie reads a key up to its first NUL, which no surface has.
+            found = [-1 if "\0" in surface else get(surface, -1) for surface in surfaces]
+        except UnicodeEncodeError:
+            found = [find_key(self.surfaces, surface) for surface in surfaces]
+        return np.array(found, dtype=np.int64)
+
+    def take(self, rows: np.ndarray, limit: int) -> tuple[np.ndarray, np.ndarray]:
+        """The first `limit` candidates of each of M surfaces.
+
+        Args:
+            rows: int64 [M], numbers of surfaces; -1 = none.
+            limit: K.
 
         Returns:
-            entity_ids int32 [M, limit], -1 = padding, and priors float32 [M, limit], 0 there.
+            entity_ids int32 [M, K], -1 = padding, and priors float32 [M, K], 0 there.
         """
-        trie = self.surfaces
-        rows = np.fromiter((find_key(trie, surface.strip()) for surface in surfaces), dtype=np.int64)
-        columns = np.arange(limit)
         entity_ids = np.full((len(rows), limit), -1, dtype=np.int32)
         priors = np.zeros((len(rows), limit), dtype=np.float32)
         found = np.flatnonzero(rows >= 0)
         begins = self.offsets[rows[found]].astype(np.int64)
         lengths = self.offsets[rows[found] + 1].astype(np.int64) - begins
-        chosen = columns < lengths[:, None]
-        positions = (begins[:, None] + columns)[chosen]
-        here, column = np.nonzero(chosen)
+        columns = np.arange(min(limit, lengths.max(initial=0)))
+        here, column = np.nonzero(columns < lengths[:, None])
+        positions = begins[here] + column
         entity_ids[found[here], column] = self.entity_ids[positions]
         priors[found[here], column] = self.priors[positions]
         return entity_ids, priors
+
+    def row(self, row: int) -> tuple[np.ndarray, np.ndarray]:
+        """All candidates of one surface: entity ids uint32 [C] and priors float32 [C]."""
+        begin, end = int(self.offsets[row]), int(self.offsets[row + 1])
+        return self.entity_ids[begin:end], self.priors[begin:end]
 
     def items(self) -> Iterator[tuple[str, np.ndarray]]:
         """The arrays by the names that they have in a file."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -12,39 +11,26 @@ from urllib.parse import quote
 import numpy as np
 
 from ..documents import Candidate
-from .alias_table import AliasTable, build_alias_table
-from .description_table import DescriptionTable
+from .alias_table import build_alias_table
 from .errors import KnowledgeBaseError
+from .fallback import Fallback, FallbackIndex, build_fallback_index, check_fallback
+from .lookup import find_candidates
 from .readers import read_alias_jsonl
-from .storage import (
-    ENTITY_TRIE_FILE,
-    SURFACE_TRIE_FILE,
-    find_key,
-    map_tensors,
-    map_trie,
-    read_json,
-    write_file,
-    write_json,
-    write_tensors,
-)
+from .storage import find_key
+from .tables import FORMAT_VERSION, TEXTS, Tables, check_metadata, open_folder, save_folder
+from .text_table import TextTable, check_wikidata
 from .vector_table import NamedVectors, VectorFormat, VectorTable, draw_vector, named_vectors
 
 __all__ = ["DEFAULT_URL_TEMPLATE", "FORMAT_VERSION", "KnowledgeBase"]
 
 DEFAULT_URL_TEMPLATE = "https://en.wikipedia.org/wiki/{entity}"
-FORMAT_VERSION = 1
-
-_CONFIG_FILE = "kb_config.json"
-_TABLES_FILE = "tables.safetensors"
-_VECTORS_FILE = "vectors.safetensors"
-_DESCRIPTIONS_FILE = "descriptions.safetensors"
 _WIKIDATA = re.compile(r"wikidata:([QPL][0-9]+)")
 
 
 class KnowledgeBase:
     """Alias table, entity vectors and descriptions.
 
-    Read-only once it is built, so threads may share it. One that was loaded with `from_pretrained` is
+    Threads may share one. One that was loaded with `from_pretrained` is
     mapped into memory: opening does not depend on its size, processes on one machine share its pages,
     and pickling it (for spawned workers) passes the folder's path only. One that was just built behaves
     the same, vectors included (they are quantised when built), but is pickled with its arrays.
@@ -54,22 +40,20 @@ class KnowledgeBase:
 
     def __init__(
         self,
-        entities: Any,
-        aliases: AliasTable,
-        vectors: VectorTable,
-        descriptions: DescriptionTable | None,
-        url_template: str | None,
-        provenance: Mapping[str, Any],
+        tables: Tables,
+        *,
+        fallback: Fallback = "none",
+        indexes: dict[Fallback, FallbackIndex] | None = None,
         folder: Path | None = None,
+        fingerprint: str | None = None,
     ) -> None:
         """Takes finished tables; use `build`, `from_jsonl` or `from_pretrained`."""
-        self._entities = entities
-        self._aliases = aliases
-        self._vectors = vectors
-        self._descriptions = descriptions
-        self._url_template = url_template
-        self._provenance = dict(provenance)
+        self._tables = tables
+        self._fallback = check_fallback(fallback)
+        # Indexes that a folder did not bring are made when they are needed; threads may make one twice.
+        self._indexes = indexes if indexes is not None else {}
         self._folder = folder
+        self._fingerprint = fingerprint
 
     @classmethod
     def build(
@@ -82,11 +66,14 @@ class KnowledgeBase:
         max_candidates: int | None = None,
         url_template: str | None = DEFAULT_URL_TEMPLATE,
         provenance: Mapping[str, Any] | None = None,
+        wikidata: Mapping[str, str] | None = None,
+        urls: Mapping[str, str] | None = None,
+        fallback: Fallback = "none",
     ) -> KnowledgeBase:
         """Builds a knowledge base in memory.
 
         A surface that comes twice (also after stripping), or an entity that comes twice under a surface,
-        is merged: the highest prior stands. Entities that only have a vector or a description are kept.
+        is merged: the highest prior stands. Entities that only have a vector or a text are kept.
 
         Args:
             aliases: Pairs of a surface and its (entity, prior) pairs, prior = p(entity | surface).
@@ -97,6 +84,9 @@ class KnowledgeBase:
             max_candidates: Keep only the candidates with the highest priors; None keeps all.
             url_template: Where readers find an entity, with ``{entity}`` for its quoted name; None = nowhere.
             provenance: Anything JSON takes that says where the data come from.
+            wikidata: Wikidata ids, such as ``Q42``, by entity name.
+            urls: URLs of the entities that the template does not lead to, by entity name.
+            fallback: What surfaces without candidates fall back on, see `lookup`.
 
         Raises:
             KnowledgeBaseError: When a surface or entity name is empty or holds a NUL, a prior is not
@@ -104,19 +94,24 @@ class KnowledgeBase:
         """
         if max_candidates is not None and max_candidates < 1:
             raise KnowledgeBaseError(f"max_candidates: expected at least 1 or None, got {max_candidates}")
-        _check_metadata(url_template, provenance or {})
+        check_metadata(url_template, provenance or {})
+        check_fallback(fallback)
         names, matrix = named_vectors(vectors)
-        texts = descriptions or {}
-        entities, table = build_alias_table(aliases, [*names, *texts], max_candidates=max_candidates)
+        texts = {"descriptions": descriptions or {}, "wikidata": wikidata or {}, "urls": urls or {}}
+        for entity, wikidata_id in texts["wikidata"].items():
+            check_wikidata(wikidata_id, entity)
+        more = [*names, *(entity for named in texts.values() for entity in named)]
+        entities, table = build_alias_table(aliases, more, max_candidates=max_candidates)
         ids = np.fromiter((entities[name] for name in names), dtype=np.int64, count=len(names))
-        return cls(
-            entities,
-            table,
-            VectorTable.build(len(entities), ids, matrix, vector_format),
-            DescriptionTable.build(entities, texts) if texts else None,
-            url_template,
-            provenance or {},
+        tables = Tables(
+            entities=entities,
+            aliases=table,
+            vectors=VectorTable.build(len(entities), ids, matrix, vector_format),
+            **{name: TextTable.build(entities, named, TEXTS[name]) if named else None for name, named in texts.items()},
+            url_template=url_template,
+            provenance=dict(provenance or {}),
         )
+        return cls(tables, fallback=fallback)
 
     @classmethod
     def from_jsonl(cls, path: str | Path, *, clip_priors: bool = False, **build: Any) -> KnowledgeBase:
@@ -134,81 +129,45 @@ class KnowledgeBase:
         return cls.build(read_alias_jsonl(path, clip_priors=clip_priors), **build)
 
     @classmethod
-    def from_pretrained(cls, folder: str | Path) -> KnowledgeBase:
+    def from_pretrained(cls, folder: str | Path, *, fallback: Fallback | None = None) -> KnowledgeBase:
         """Opens what `save_pretrained` wrote, memory-mapped.
 
+        Args:
+            folder: The folder.
+            fallback: Takes the place of the one that was saved. Its index is made in memory when it is needed;
+                save the knowledge base again to have it mapped.
+
         Raises:
-            KnowledgeBaseError: When a file is missing or damaged, or another format version was written.
+            KnowledgeBaseError: When a file is missing or damaged, or of an unknown format version.
         """
         folder = Path(folder).absolute()
-        path = folder / _CONFIG_FILE
-        config = read_json(path)
-        if config.get("format_version") != FORMAT_VERSION:
-            raise KnowledgeBaseError(
-                f"{path}: format_version {config.get('format_version')!r} is unknown here, this release reads "
-                f"{FORMAT_VERSION}; build the knowledge base again or use the release that wrote it"
-            )
-        expected = ("url_template", "provenance", "num_entities", "num_surfaces", "num_candidates", "vector_size")
-        for name in (*expected, "has_descriptions"):
-            if name not in config:
-                raise KnowledgeBaseError(f"{path}: missing field {name!r}")
-        if not isinstance(config["provenance"], dict):
-            raise KnowledgeBaseError(f"{path}: field 'provenance': expected an object, got {config['provenance']!r}")
-        _check_metadata(config["url_template"], config["provenance"])
-        descriptions = None
-        if config["has_descriptions"]:
-            descriptions = DescriptionTable(*_arrays(folder / _DESCRIPTIONS_FILE, "offsets", "text"))
-        kb = cls(
-            map_trie(folder / ENTITY_TRIE_FILE),
-            AliasTable(
-                map_trie(folder / SURFACE_TRIE_FILE),
-                *_arrays(folder / _TABLES_FILE, "offsets", "entity_ids", "priors"),
-            ),
-            VectorTable(*_arrays(folder / _VECTORS_FILE, "rows", "codes", "scales", "mean", "std")),
-            descriptions,
-            config["url_template"],
-            config["provenance"],
-            folder,
+        opened = open_folder(folder)
+        return cls(
+            opened.tables,
+            fallback=opened.fallback if fallback is None else fallback,
+            indexes={opened.fallback: opened.index} if opened.index is not None else {},
+            folder=folder,
+            fingerprint=opened.fingerprint,
         )
-        for name in expected[2:]:
-            if getattr(kb, name) != config[name]:
-                raise KnowledgeBaseError(
-                    f"{folder}: {name} is {getattr(kb, name)} in the tables and {config[name]!r} in {_CONFIG_FILE}; "
-                    "the files are not of one knowledge base"
-                )
-        kb._check_shapes(folder)
-        return kb
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Writes the folder that `from_pretrained` opens. Processes that have an older one open keep theirs."""
-        folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        write_file(folder / ENTITY_TRIE_FILE, self._entities.save)
-        write_file(folder / SURFACE_TRIE_FILE, self._aliases.surfaces.save)
-        write_tensors(folder / _TABLES_FILE, dict(self._aliases.items()))
-        write_tensors(folder / _VECTORS_FILE, dict(self._vectors.items()))
-        if self._descriptions is not None:
-            write_tensors(folder / _DESCRIPTIONS_FILE, dict(self._descriptions.items()))
-        else:
-            (folder / _DESCRIPTIONS_FILE).unlink(missing_ok=True)
-        config = {
-            "format_version": FORMAT_VERSION,
-            "url_template": self._url_template,
-            "num_entities": self.num_entities,
-            "num_surfaces": self.num_surfaces,
-            "num_candidates": self.num_candidates,
-            "vector_size": self.vector_size,
-            "vector_format": self._vectors.format,
-            "has_descriptions": self._descriptions is not None,
-            "provenance": self._provenance,
-        }
-        write_json(folder / _CONFIG_FILE, config)
+        save_folder(Path(folder), self._tables, self._fallback, self._index(self._fallback))
+
+    def with_fallback(self, fallback: Fallback) -> KnowledgeBase:
+        """The same knowledge base with another fallback; it shares the tables."""
+        return type(self)(
+            self._tables,
+            fallback=fallback,
+            indexes=self._indexes,
+            folder=self._folder,
+            fingerprint=self._fingerprint,
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._folder is not None:
-            return type(self).from_pretrained, (str(self._folder),)
-        parts = (self._entities, self._aliases, self._vectors, self._descriptions, self._url_template)
-        return type(self), (*parts, self._provenance)
+            return _reopen, (type(self), str(self._folder), self._fallback)
+        return _rebuild, (type(self), self._tables, self._fallback)
 
     def __repr__(self) -> str:
         return (
@@ -219,34 +178,66 @@ class KnowledgeBase:
     @property
     def num_entities(self) -> int:
         """E, the number of entities."""
-        return len(self._entities)
+        return self._tables.num_entities
 
     @property
     def num_surfaces(self) -> int:
         """The number of surfaces that have candidates."""
-        return len(self._aliases.surfaces)
+        return self._tables.num_surfaces
 
     @property
     def num_candidates(self) -> int:
         """The number of (surface, entity) pairs."""
-        return len(self._aliases.entity_ids)
+        return self._tables.num_candidates
 
     @property
     def vector_size(self) -> int:
         """D, the width of the entity vectors; 0 when there are none."""
-        return self._vectors.size
+        return self._tables.vector_size
 
     @property
     def provenance(self) -> dict[str, Any]:
         """Where the data come from."""
-        return dict(self._provenance)
+        return dict(self._tables.provenance)
 
-    def lookup(self, surfaces: Sequence[str], limit: int = 16) -> tuple[np.ndarray, np.ndarray]:
+    @property
+    def fallback(self) -> Fallback:
+        """What surfaces without candidates fall back on."""
+        return self._fallback
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of what the tables hold, as it was when they were saved. See `verify`."""
+        if self._fingerprint is None:
+            self._fingerprint = self._tables.fingerprint()
+        return self._fingerprint
+
+    def verify(self) -> None:
+        """Reads all tables and compares them with their fingerprint.
+
+        Raises:
+            KnowledgeBaseError: When they differ: the folder is damaged or was changed by hand.
+        """
+        if self._fingerprint is not None and self._tables.fingerprint() != self._fingerprint:
+            raise KnowledgeBaseError(
+                f"{self._folder}: the tables do not have the fingerprint that they were saved with; the folder is "
+                "damaged, or one of its files was replaced; build or fetch it again"
+            )
+
+    def lookup(
+        self, surfaces: Sequence[str], limit: int = 16, *, fallback: Fallback | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Candidates of M surfaces: exact match once white space around a surface is stripped.
+
+        A surface that has none falls back, unless `fallback` is "none": on all surfaces with its case folding
+        ("casefold"), or on all that also only differ in compatibility forms, diacritics, kinds of apostrophes,
+        dashes and white space, or a possessive at the end ("normalized"). Their candidates are merged; of each
+        the highest prior stands.
 
         Args:
             surfaces: The M surfaces.
             limit: K, how many candidates a surface may have.
+            fallback: Takes the place of the knowledge base's own.
 
         Returns:
             Entity ids int32 [M, K], by descending prior, then by name; -1 = padding.
@@ -254,16 +245,26 @@ class KnowledgeBase:
         """
         if limit < 1:
             raise ValueError(f"limit: expected at least 1, got {limit}")
-        return self._aliases.lookup(surfaces, limit)
+        index = self._index(self._fallback if fallback is None else check_fallback(fallback))
+        return find_candidates(self._tables, surfaces, limit, index)
 
-    def candidates(self, surface: str, limit: int = 16) -> list[Candidate]:
+    def candidates(self, surface: str, limit: int = 16, *, fallback: Fallback | None = None) -> list[Candidate]:
         """Candidates of one surface, as `lookup` finds them."""
-        entity_ids, priors = self.lookup([surface], limit)
+        entity_ids, priors = self.lookup([surface], limit, fallback=fallback)
         return [
             Candidate(self.entity_name(int(entity_id)), float(prior))
             for entity_id, prior in zip(entity_ids[0], priors[0], strict=True)
             if entity_id >= 0
         ]
+
+    def _index(self, fallback: Fallback) -> FallbackIndex | None:
+        if fallback == "none":
+            return None
+        index = self._indexes.get(fallback)
+        if index is None:
+            index = build_fallback_index(self._tables.aliases.surfaces, fallback)
+            self._indexes[fallback] = index
+        return index
 
     def entity_name(self, entity_id: int) -> str:
         """The name of an entity.
@@ -273,11 +274,11 @@ class KnowledgeBase:
         """
         if not 0 <= entity_id < self.num_entities:
             raise IndexError(f"entity id {entity_id} is outside 0..{self.num_entities - 1}")
-        return str(self._entities.restore_key(entity_id))
+        return str(self._tables.entities.restore_key(entity_id))
 
     def entity_id(self, name: str) -> int | None:
         """The id of an entity, None when it is unknown."""
-        entity_id = find_key(self._entities, name)
+        entity_id = find_key(self._tables.entities, name)
         return None if entity_id < 0 else entity_id
 
     def vectors(self, ids: np.ndarray | Sequence[int]) -> np.ndarray:
@@ -294,13 +295,13 @@ class KnowledgeBase:
             IndexError: When no entity has an id.
         """
         checked = self._check_ids(ids)
-        return self._vectors.take(checked.ravel(), self.entity_name).reshape(*checked.shape, self.vector_size)
+        return self._tables.vectors.take(checked.ravel(), self.entity_name).reshape(*checked.shape, self.vector_size)
 
     def vector_for(self, name: str) -> np.ndarray:
         """The vector float32 [D] of an entity by name, also of one that is unknown here: its fixed draw."""
         entity_id = self.entity_id(name)
         if entity_id is None:
-            return draw_vector(name, self._vectors.mean, self._vectors.std)
+            return draw_vector(name, self._tables.vectors.mean, self._tables.vectors.std)
         return np.asarray(self.vectors([entity_id])[0])
 
     def has_vector(self, ids: np.ndarray | Sequence[int]) -> np.ndarray:
@@ -308,27 +309,35 @@ class KnowledgeBase:
         checked = self._check_ids(ids)
         if self.num_entities == 0:
             return np.zeros(checked.shape, dtype=bool)
-        return np.asarray((checked >= 0) & (self._vectors.rows[np.maximum(checked, 0)] >= 0))
+        return np.asarray((checked >= 0) & (self._tables.vectors.rows[np.maximum(checked, 0)] >= 0))
 
     def description(self, entity: str) -> str | None:
         """The description of an entity; None when it has none or is unknown."""
-        entity_id = self.entity_id(entity)
-        if entity_id is None or self._descriptions is None:
-            return None
-        return self._descriptions.get(entity_id)
+        return self._text(entity, self._tables.descriptions)
+
+    def wikidata(self, entity: str) -> str | None:
+        """The Wikidata id of an entity, such as ``Q42``; None when it has none or is unknown."""
+        named = _WIKIDATA.fullmatch(entity)
+        return named[1] if named else self._text(entity, self._tables.wikidata)
+
+    def _text(self, entity: str, table: TextTable | None) -> str | None:
+        entity_id = self.entity_id(entity) if table is not None else None
+        return None if table is None or entity_id is None else table.get(entity_id)
 
     def url(self, entity: str) -> str | None:
-        """Where readers find an entity; also for one that is unknown here. None without a template.
+        """Where readers find an entity: its own URL, else what the template gives, also for one that is unknown here.
 
-        ``wikidata:Q42`` goes to Wikidata.
+        ``wikidata:Q42`` goes to Wikidata, and so does an entity with a Wikidata id when there is no template.
         """
-        wikidata = _WIKIDATA.fullmatch(entity)
-        if wikidata:
-            return f"https://www.wikidata.org/wiki/{wikidata[1]}"
-        if self._url_template is None:
-            return None
-        # A lone surrogate, which no UTF-8 URL can hold, becomes a question mark instead of an error.
-        return self._url_template.replace("{entity}", quote(entity, safe="/:(),", errors="replace"))
+        own = self._text(entity, self._tables.urls)
+        if own is not None:
+            return own
+        wikidata, template = _WIKIDATA.fullmatch(entity), self._tables.url_template
+        if wikidata is None and template is not None:
+            # A lone surrogate, which no UTF-8 URL can hold, becomes a question mark instead of an error.
+            return template.replace("{entity}", quote(entity, safe="/:(),", errors="replace"))
+        known = self.wikidata(entity)
+        return None if known is None else f"https://www.wikidata.org/wiki/{known}"
 
     def _check_ids(self, ids: np.ndarray | Sequence[int]) -> np.ndarray:
         checked = np.asarray(ids)
@@ -341,35 +350,10 @@ class KnowledgeBase:
             raise IndexError(f"entity id {bad} is outside 0..{self.num_entities - 1} (-1 = padding)")
         return checked.astype(np.int64)
 
-    def _check_shapes(self, folder: Path) -> None:
-        """Raises when arrays do not fit each other; the sizes only, so it costs nothing."""
-        aliases, vectors, descriptions = self._aliases, self._vectors, self._descriptions
-        size, rows = vectors.size, len(vectors.codes)
-        fits = {
-            "offsets": aliases.offsets.shape == (self.num_surfaces + 1,),
-            "priors": aliases.priors.shape == aliases.entity_ids.shape,
-            "rows": vectors.rows.shape == (self.num_entities,),
-            "scales": vectors.scales.shape == (rows if vectors.format == "int8" else 0,),
-            "mean and std": vectors.mean.shape == vectors.std.shape == (size,),
-            "description offsets": descriptions is None or descriptions.offsets.shape == (self.num_entities + 1,),
-        }
-        for name, good in fits.items():
-            if not good:
-                raise KnowledgeBaseError(f"{folder}: array of {name} has the wrong size; the folder is damaged")
+
+def _reopen(cls: type[KnowledgeBase], folder: str, fallback: Fallback) -> KnowledgeBase:
+    return cls.from_pretrained(folder, fallback=fallback)
 
 
-def _check_metadata(url_template: object, provenance: Mapping[str, Any]) -> None:
-    if url_template is not None and not (isinstance(url_template, str) and "{entity}" in url_template):
-        raise KnowledgeBaseError(f"url_template: expected a string with {{entity}} or None, got {url_template!r}")
-    try:
-        json.dumps(dict(provenance))
-    except TypeError as error:
-        raise KnowledgeBaseError(f"provenance: expected what JSON takes: {error}") from error
-
-
-def _arrays(path: Path, *names: str) -> list[np.ndarray]:
-    tensors = map_tensors(path)
-    missing = [name for name in names if name not in tensors]
-    if missing:
-        raise KnowledgeBaseError(f"{path}: missing array {missing[0]!r}")
-    return [tensors[name] for name in names]
+def _rebuild(cls: type[KnowledgeBase], tables: Tables, fallback: Fallback) -> KnowledgeBase:
+    return cls(tables, fallback=fallback)

@@ -1,0 +1,104 @@
+"""What a surface falls back on when the table does not have it: surfaces that differ from it in form only."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import marisa_trie
+import numpy as np
+
+from .errors import KnowledgeBaseError
+from .storage import find_key, offsets_of
+
+__all__ = ["Fallback", "FallbackIndex", "build_fallback_index", "check_fallback", "fold"]
+
+Fallback = Literal["none", "casefold", "normalized"]
+
+_APOSTROPHES = "\u2018\u2019\u201a\u201b\u02b9\u02bb\u02bc\u02bd\u2032\u2035\u0060\u00b4"
+_DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212\u2043\u02d7\ufe58\ufe63"
+_UNIFIED = str.maketrans(dict.fromkeys(_APOSTROPHES, "'") | dict.fromkeys(_DASHES, "-") | {"\u00ad": None})
+# After a word only: a surface that is nothing but an apostrophe stays what it is.
+_POSSESSIVE = re.compile(r"(?<=\w)(?:'s|(?<=s)')$")
+
+
+def check_fallback(fallback: object, where: str = "fallback") -> Fallback:
+    """Returns the name of a fallback.
+
+    Raises:
+        KnowledgeBaseError: When it is none.
+    """
+    for known in get_args(Fallback):
+        if fallback == known:
+            return known
+    raise KnowledgeBaseError(f"{where}: expected one of {', '.join(get_args(Fallback))}, got {fallback!r}")
+
+
+def fold(surface: str, fallback: Fallback) -> str:
+    """The form that surfaces share which a fallback takes for the same.
+
+    ``casefold`` is Unicode's full case folding (the Unicode Standard, 3.13). ``normalized`` also leaves out
+    what NFKC and diacritics add, the kind of apostrophes, dashes and white space, and a possessive at the end:
+    ``BEYONCÉ’s`` becomes ``beyonce``.
+    """
+    if fallback == "none":
+        return surface.strip()
+    if fallback == "casefold":
+        return surface.strip().casefold()
+    if not surface.isascii():
+        # Before NFKC, which takes an acute accent that stands by itself for a space.
+        surface = unicodedata.normalize("NFKC", surface.translate(_UNIFIED)).casefold()
+        marked = unicodedata.normalize("NFKD", surface)
+        surface = unicodedata.normalize("NFC", "".join(c for c in marked if unicodedata.category(c) != "Mn"))
+    folded = " ".join(surface.translate(_UNIFIED).casefold().split())
+    return _POSSESSIVE.sub("", folded)
+
+
+@dataclass(frozen=True, slots=True)
+class FallbackIndex:
+    """Which surfaces of a table have a folded form.
+
+    Attributes:
+        fallback: How surfaces are folded.
+        keys: A `marisa_trie.Trie` that numbers the F folded forms.
+        offsets: uint32 or uint64 [F+1], where the surfaces of a form begin and end.
+        rows: uint32, the numbers of the surfaces in their table, ascending within a form.
+    """
+
+    fallback: Fallback
+    keys: Any
+    offsets: np.ndarray
+    rows: np.ndarray
+
+    def find(self, key: str) -> np.ndarray:
+        """The surfaces of a folded form, as their numbers; none for a form that is unknown."""
+        number = find_key(self.keys, key)
+        if number < 0:
+            return self.rows[:0]
+        return self.rows[int(self.offsets[number]) : int(self.offsets[number + 1])]
+
+    def items(self) -> Iterator[tuple[str, np.ndarray]]:
+        """The arrays by the names that they have in a file."""
+        yield "offsets", self.offsets
+        yield "rows", self.rows
+
+
+def build_fallback_index(surfaces: Any, fallback: Fallback) -> FallbackIndex:
+    """Groups the surfaces of a table by their folded forms.
+
+    Args:
+        surfaces: The `marisa_trie.Trie` that numbers the A surfaces.
+        fallback: How to fold them; not "none".
+    """
+    folded = [fold(surfaces.restore_key(row), fallback) for row in range(len(surfaces))]
+    # Trie() would take an empty form for a key; no surface should fall back on it.
+    keys = marisa_trie.Trie(form for form in folded if form)
+    get = keys.get
+    numbers = np.fromiter((get(form, -1) if form else -1 for form in folded), dtype=np.int64, count=len(folded))
+    rows = np.argsort(numbers, kind="stable")
+    rows = rows[np.count_nonzero(numbers < 0) :]
+    lengths = np.bincount(numbers[rows], minlength=len(keys))
+    return FallbackIndex(fallback, keys, offsets_of(lengths), rows.astype(np.uint32))
