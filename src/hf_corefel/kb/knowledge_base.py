@@ -2,58 +2,64 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import numpy as np
 
-from ..documents import Candidate
 from .alias_table import build_alias_table
 from .errors import KnowledgeBaseError
-from .fallback import Fallback, FallbackIndex, build_fallback_index, check_fallback
-from .lookup import find_candidates
-from .readers import read_alias_jsonl
-from .storage import find_key
-from .tables import FORMAT_VERSION, TEXTS, Tables, check_metadata, open_folder, save_folder
-from .text_table import TextTable, check_wikidata
-from .vector_table import NamedVectors, VectorFormat, VectorTable, draw_vector, named_vectors
+from .fallback import Fallback, FallbackIndex, check_fallback
+from .merging import merge_changes
+from .overlay import Overlay, edit_add, edit_remove, edit_remove_surface
+from .readers import check_alias_row, check_key, read_alias_jsonl
+from .tables import FORMAT_VERSION, TEXTS, Tables, check_metadata, open_folder, read_fingerprint, save_folder
+from .text_table import TextTable, check_wikidata, encode_text
+from .vector_table import NamedVectors, VectorFormat, VectorTable, named_vectors
+from .view import Changes, KnowledgeBaseView
 
-__all__ = ["DEFAULT_URL_TEMPLATE", "FORMAT_VERSION", "KnowledgeBase"]
+__all__ = ["DEFAULT_URL_TEMPLATE", "FORMAT_VERSION", "KnowledgeBase", "Vectorizer"]
 
 DEFAULT_URL_TEMPLATE = "https://en.wikipedia.org/wiki/{entity}"
-_WIKIDATA = re.compile(r"wikidata:([QPL][0-9]+)")
+# Makes vectors float [M, D] of M entities from their names and their descriptions.
+Vectorizer = Callable[[list[str], list[str | None]], np.ndarray]
 
 
-class KnowledgeBase:
+class KnowledgeBase(KnowledgeBaseView):
     """Alias table, entity vectors and descriptions.
 
-    Threads may share one. One that was loaded with `from_pretrained` is
-    mapped into memory: opening does not depend on its size, processes on one machine share its pages,
-    and pickling it (for spawned workers) passes the folder's path only. One that was just built behaves
-    the same, vectors included (they are quantised when built), but is pickled with its arrays.
+    One that was loaded with `from_pretrained` is mapped into memory: opening does not depend on its size,
+    processes on one machine share its pages, and pickling it (for spawned workers) passes the folder's path
+    and what was changed since. One that was just built behaves the same, vectors included (they are quantised
+    when built), but is pickled with its arrays.
 
-    An entity id is a number from 0 to `num_entities` - 1 and means nothing in another knowledge base.
+    Threads may share one, also while one of them adds or removes: a look-up sees what stood before or what
+    stands after, and waits for nobody. Changes stay in memory until `save_pretrained`.
+
+    An entity id is a number from 0 to `num_ids` - 1. Adding and removing change the id of no other entity;
+    in another knowledge base, also in one that was saved after a change, it means nothing.
+
+    Attributes:
+        vectorizer: Makes the vectors of entities that are added without one, see `add`. It is not saved
+            and does not travel with a pickle.
     """
 
     def __init__(
         self,
         tables: Tables,
         *,
+        changes: Changes | None = None,
         fallback: Fallback = "none",
         indexes: dict[Fallback, FallbackIndex] | None = None,
         folder: Path | None = None,
         fingerprint: str | None = None,
     ) -> None:
         """Takes finished tables; use `build`, `from_jsonl` or `from_pretrained`."""
-        self._tables = tables
-        self._fallback = check_fallback(fallback)
-        # Indexes that a folder did not bring are made when they are needed; threads may make one twice.
-        self._indexes = indexes if indexes is not None else {}
+        super().__init__(tables, changes or Changes(), fallback, indexes if indexes is not None else {})
         self._folder = folder
-        self._fingerprint = fingerprint
+        self._saved_fingerprint = self._fingerprint = fingerprint
+        self.vectorizer: Vectorizer | None = None
 
     @classmethod
     def build(
@@ -151,209 +157,164 @@ class KnowledgeBase:
         )
 
     def save_pretrained(self, folder: str | Path) -> None:
-        """Writes the folder that `from_pretrained` opens. Processes that have an older one open keep theirs."""
-        save_folder(Path(folder), self._tables, self._fallback, self._index(self._fallback))
+        """Writes the folder that `from_pretrained` opens, with what was added and without what was removed.
+
+        Processes that have an older one open keep theirs, and so does this object.
+        """
+        whole = self.merged()
+        save_folder(Path(folder), whole._tables, whole._fallback, whole._index(whole._fallback))
 
     def with_fallback(self, fallback: Fallback) -> KnowledgeBase:
-        """The same knowledge base with another fallback; it shares the tables."""
-        return type(self)(
+        """The same knowledge base with another fallback: it shares the tables, and changes show in both."""
+        other = type(self)(
             self._tables,
+            changes=self._changes,
             fallback=fallback,
             indexes=self._indexes,
             folder=self._folder,
-            fingerprint=self._fingerprint,
+            fingerprint=self._saved_fingerprint,
         )
+        other.vectorizer = self.vectorizer
+        return other
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        if self._folder is not None:
-            return _reopen, (type(self), str(self._folder), self._fallback)
-        return _rebuild, (type(self), self._tables, self._fallback)
-
-    def __repr__(self) -> str:
-        return (
-            f"{type(self).__name__}(num_surfaces={self.num_surfaces}, num_entities={self.num_entities}, "
-            f"num_candidates={self.num_candidates}, vector_size={self.vector_size})"
-        )
-
-    @property
-    def num_entities(self) -> int:
-        """E, the number of entities."""
-        return self._tables.num_entities
-
-    @property
-    def num_surfaces(self) -> int:
-        """The number of surfaces that have candidates."""
-        return self._tables.num_surfaces
-
-    @property
-    def num_candidates(self) -> int:
-        """The number of (surface, entity) pairs."""
-        return self._tables.num_candidates
-
-    @property
-    def vector_size(self) -> int:
-        """D, the width of the entity vectors; 0 when there are none."""
-        return self._tables.vector_size
-
-    @property
-    def provenance(self) -> dict[str, Any]:
-        """Where the data come from."""
-        return dict(self._tables.provenance)
-
-    @property
-    def fallback(self) -> Fallback:
-        """What surfaces without candidates fall back on."""
-        return self._fallback
+    def merged(self) -> KnowledgeBase:
+        """A knowledge base whose tables hold the changes, with ids of its own; this one when nothing was changed."""
+        state = self._changes.state
+        if state.empty:
+            return self
+        other = type(self)(merge_changes(self._tables, state), fallback=self._fallback)
+        other.vectorizer = self.vectorizer
+        return other
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of what the tables hold, as it was when they were saved. See `verify`."""
+        """SHA-256 of what the tables hold, without changes that were not saved. See `verify`."""
         if self._fingerprint is None:
             self._fingerprint = self._tables.fingerprint()
         return self._fingerprint
 
     def verify(self) -> None:
-        """Reads all tables and compares them with their fingerprint.
+        """Reads all tables and compares them with the fingerprint that they were saved with.
 
         Raises:
             KnowledgeBaseError: When they differ: the folder is damaged or was changed by hand.
         """
-        if self._fingerprint is not None and self._tables.fingerprint() != self._fingerprint:
+        if self._saved_fingerprint is not None and self._tables.fingerprint() != self._saved_fingerprint:
             raise KnowledgeBaseError(
                 f"{self._folder}: the tables do not have the fingerprint that they were saved with; the folder is "
                 "damaged, or one of its files was replaced; build or fetch it again"
             )
 
-    def lookup(
-        self, surfaces: Sequence[str], limit: int = 16, *, fallback: Fallback | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Candidates of M surfaces: exact match once white space around a surface is stripped.
-
-        A surface that has none falls back, unless `fallback` is "none": on all surfaces with its case folding
-        ("casefold"), or on all that also only differ in compatibility forms, diacritics, kinds of apostrophes,
-        dashes and white space, or a possessive at the end ("normalized"). Their candidates are merged; of each
-        the highest prior stands.
+    def add(
+        self,
+        entity: str,
+        surfaces: Iterable[str] = (),
+        *,
+        description: str | None = None,
+        vector: np.ndarray | Sequence[float] | None = None,
+        prior: float | Mapping[str, float] | None = None,
+        wikidata: str | None = None,
+        url: str | None = None,
+    ) -> int:
+        """Adds an entity, or more to one that is known; the next look-up finds it.
 
         Args:
-            surfaces: The M surfaces.
-            limit: K, how many candidates a surface may have.
-            fallback: Takes the place of the knowledge base's own.
+            entity: Its name.
+            surfaces: What it may be called.
+            description: What it is.
+            vector: Its vector [D]. When there is none, and the entity has none yet, `vectorizer` makes one from name
+                and description; without a vectorizer it gets the draw of its name, see `vectors`.
+            prior: p(entity | surface), of all surfaces or by surface. None stands for 1, or, for a surface with n
+                candidates already, for 1 / (n + 1). The priors of other entities stay. Of two the higher stands.
+            wikidata: Its Wikidata id, such as ``Q42``.
+            url: Where readers find it.
 
         Returns:
-            Entity ids int32 [M, K], by descending prior, then by name; -1 = padding.
-            Priors float32 [M, K], 0 where padded.
+            Its id.
+
+        Raises:
+            KnowledgeBaseError: When a name, prior, text or vector is none that `build` would take.
         """
-        if limit < 1:
-            raise ValueError(f"limit: expected at least 1, got {limit}")
-        index = self._index(self._fallback if fallback is None else check_fallback(fallback))
-        return find_candidates(self._tables, surfaces, limit, index)
+        check_key(entity, "add", "entity")
+        listed = [surfaces] if isinstance(surfaces, str) else list(surfaces)
+        of = prior if isinstance(prior, Mapping) else dict.fromkeys(listed, prior)
+        rows: list[tuple[str, float | None]] = []
+        for surface in listed:
+            given = of.get(surface)
+            checked = check_alias_row(surface, [(entity, 1.0 if given is None else given)], "add")
+            rows.append((checked.surface, None if given is None else checked.candidates[0][1]))
+        if wikidata is not None:
+            check_wikidata(wikidata, entity)
+        texts = {"descriptions": description, "wikidata": wikidata, "urls": url}
+        for name, text in texts.items():
+            if text is not None:
+                encode_text(text, entity, TEXTS[name])
+        code = self._encode(entity, self._vector_of(entity, description) if vector is None else vector)
+        with self._changes.lock:
+            state = edit_add(self._tables, self._changes.state, entity, rows, texts, code)
+            self._changes.state = state
+        added = state.entity_id(self._tables, entity)
+        assert added is not None
+        return added
 
-    def candidates(self, surface: str, limit: int = 16, *, fallback: Fallback | None = None) -> list[Candidate]:
-        """Candidates of one surface, as `lookup` finds them."""
-        entity_ids, priors = self.lookup([surface], limit, fallback=fallback)
-        return [
-            Candidate(self.entity_name(int(entity_id)), float(prior))
-            for entity_id, prior in zip(entity_ids[0], priors[0], strict=True)
-            if entity_id >= 0
-        ]
+    def remove(self, entity: str) -> None:
+        """Removes an entity; surfaces that have no other go with it. Its id and name stay readable.
 
-    def _index(self, fallback: Fallback) -> FallbackIndex | None:
-        if fallback == "none":
+        Raises:
+            KnowledgeBaseError: When there is no such entity.
+        """
+        with self._changes.lock:
+            self._changes.state = edit_remove(self._tables, self._changes.state, entity)
+
+    def remove_surface(self, surface: str) -> None:
+        """Removes a surface; its entities stay.
+
+        Raises:
+            KnowledgeBaseError: When no entity has it.
+        """
+        with self._changes.lock:
+            self._changes.state = edit_remove_surface(self._tables, self._changes.state, surface.strip())
+
+    def _vector_of(self, entity: str, description: str | None) -> np.ndarray | None:
+        """What the vectorizer gives for an entity that has no vector of its own, or None."""
+        if self.vectorizer is None or self.vector_size == 0:
             return None
-        index = self._indexes.get(fallback)
-        if index is None:
-            index = build_fallback_index(self._tables.aliases.surfaces, fallback)
-            self._indexes[fallback] = index
-        return index
+        known = self.entity_id(entity)
+        if known is not None and self.has_vector([known])[0]:
+            return None
+        made = np.asarray(self.vectorizer([entity], [self.description(entity) if description is None else description]))
+        if made.shape != (1, self.vector_size):
+            raise KnowledgeBaseError(
+                f"vectorizer: expected an array of shape (1, {self.vector_size}) for one entity, got {made.shape}"
+            )
+        return np.asarray(made[0])
 
-    def entity_name(self, entity_id: int) -> str:
-        """The name of an entity.
+    def _encode(self, entity: str, vector: np.ndarray | Sequence[float] | None) -> tuple[np.ndarray, float] | None:
+        """A vector in the format of the tables: codes [D] and their scale."""
+        if vector is None:
+            return None
+        _, matrix = named_vectors({entity: np.asarray(vector)})
+        if matrix.shape[1] != self.vector_size:
+            raise KnowledgeBaseError(
+                f"vector of entity {entity!r}: expected {self.vector_size} numbers as the others have, got "
+                f"{matrix.shape[1]}" + ("; build the knowledge base with vectors" if self.vector_size == 0 else "")
+            )
+        table = VectorTable.build(1, np.zeros(1, dtype=np.int64), matrix, self._tables.vectors.format)
+        return table.codes[0], float(table.scales[0]) if len(table.scales) else 1.0
 
-        Raises:
-            IndexError: When no entity has that id.
-        """
-        if not 0 <= entity_id < self.num_entities:
-            raise IndexError(f"entity id {entity_id} is outside 0..{self.num_entities - 1}")
-        return str(self._tables.entities.restore_key(entity_id))
-
-    def entity_id(self, name: str) -> int | None:
-        """The id of an entity, None when it is unknown."""
-        entity_id = find_key(self._tables.entities, name)
-        return None if entity_id < 0 else entity_id
-
-    def vectors(self, ids: np.ndarray | Sequence[int]) -> np.ndarray:
-        """Vectors of entities, dequantised.
-
-        Args:
-            ids: int, any shape; -1 = padding, which gets zeros.
-
-        Returns:
-            float32 [*ids.shape, D]. An entity that was given no vector gets a draw from N(mean, std) of
-            those given, fixed by its name.
-
-        Raises:
-            IndexError: When no entity has an id.
-        """
-        checked = self._check_ids(ids)
-        return self._tables.vectors.take(checked.ravel(), self.entity_name).reshape(*checked.shape, self.vector_size)
-
-    def vector_for(self, name: str) -> np.ndarray:
-        """The vector float32 [D] of an entity by name, also of one that is unknown here: its fixed draw."""
-        entity_id = self.entity_id(name)
-        if entity_id is None:
-            return draw_vector(name, self._tables.vectors.mean, self._tables.vectors.std)
-        return np.asarray(self.vectors([entity_id])[0])
-
-    def has_vector(self, ids: np.ndarray | Sequence[int]) -> np.ndarray:
-        """Whether entities were given vectors of their own: bool, the shape of `ids`; False for -1."""
-        checked = self._check_ids(ids)
-        if self.num_entities == 0:
-            return np.zeros(checked.shape, dtype=bool)
-        return np.asarray((checked >= 0) & (self._tables.vectors.rows[np.maximum(checked, 0)] >= 0))
-
-    def description(self, entity: str) -> str | None:
-        """The description of an entity; None when it has none or is unknown."""
-        return self._text(entity, self._tables.descriptions)
-
-    def wikidata(self, entity: str) -> str | None:
-        """The Wikidata id of an entity, such as ``Q42``; None when it has none or is unknown."""
-        named = _WIKIDATA.fullmatch(entity)
-        return named[1] if named else self._text(entity, self._tables.wikidata)
-
-    def _text(self, entity: str, table: TextTable | None) -> str | None:
-        entity_id = self.entity_id(entity) if table is not None else None
-        return None if table is None or entity_id is None else table.get(entity_id)
-
-    def url(self, entity: str) -> str | None:
-        """Where readers find an entity: its own URL, else what the template gives, also for one that is unknown here.
-
-        ``wikidata:Q42`` goes to Wikidata, and so does an entity with a Wikidata id when there is no template.
-        """
-        own = self._text(entity, self._tables.urls)
-        if own is not None:
-            return own
-        wikidata, template = _WIKIDATA.fullmatch(entity), self._tables.url_template
-        if wikidata is None and template is not None:
-            # A lone surrogate, which no UTF-8 URL can hold, becomes a question mark instead of an error.
-            return template.replace("{entity}", quote(entity, safe="/:(),", errors="replace"))
-        known = self.wikidata(entity)
-        return None if known is None else f"https://www.wikidata.org/wiki/{known}"
-
-    def _check_ids(self, ids: np.ndarray | Sequence[int]) -> np.ndarray:
-        checked = np.asarray(ids)
-        if checked.size == 0:
-            return checked.astype(np.int64)
-        if checked.dtype.kind not in "iu":
-            raise TypeError(f"entity ids: expected integers, got {checked.dtype}")
-        if checked.min() < -1 or checked.max() >= self.num_entities:
-            bad = checked.min() if checked.min() < -1 else checked.max()
-            raise IndexError(f"entity id {bad} is outside 0..{self.num_entities - 1} (-1 = padding)")
-        return checked.astype(np.int64)
+    def __reduce__(self) -> tuple[Any, ...]:
+        state = None if self._changes.state.empty else self._changes.state
+        if self._folder is not None and read_fingerprint(self._folder) == self._saved_fingerprint:
+            return _reopen, (type(self), str(self._folder), self._fallback, state)
+        # Built here, or the folder is another knowledge base by now.
+        return _rebuild, (type(self), self._tables, self._fallback, state)
 
 
-def _reopen(cls: type[KnowledgeBase], folder: str, fallback: Fallback) -> KnowledgeBase:
-    return cls.from_pretrained(folder, fallback=fallback)
+def _reopen(cls: type[KnowledgeBase], folder: str, fallback: Fallback, state: Overlay | None) -> KnowledgeBase:
+    kb = cls.from_pretrained(folder, fallback=fallback)
+    kb._changes.state = state or Overlay()
+    return kb
 
 
-def _rebuild(cls: type[KnowledgeBase], tables: Tables, fallback: Fallback) -> KnowledgeBase:
-    return cls(tables, fallback=fallback)
+def _rebuild(cls: type[KnowledgeBase], tables: Tables, fallback: Fallback, state: Overlay | None) -> KnowledgeBase:
+    return cls(tables, changes=Changes(state), fallback=fallback)

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from .fallback import FallbackIndex, fold
+from .overlay import Overlay, Row
 from .tables import Tables
 
 __all__ = ["find_candidates"]
 
 
 def find_candidates(
-    tables: Tables, surfaces: Sequence[str], limit: int, index: FallbackIndex | None
+    tables: Tables, overlay: Overlay, surfaces: Sequence[str], limit: int, index: FallbackIndex | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Candidates of M surfaces.
 
     Args:
         tables: The tables.
+        overlay: The changes to them.
         surfaces: The M surfaces.
         limit: K.
         index: Where surfaces without candidates fall back; None = nowhere.
@@ -27,28 +29,49 @@ def find_candidates(
         entity_ids int32 [M, K], by descending prior, then by name, -1 = padding; priors float32 [M, K], 0 there.
     """
     stripped = [surface.strip() for surface in surfaces]
-    rows = tables.aliases.find(stripped)
-    if index is None:
-        return tables.aliases.take(rows, limit)
-    merged: dict[int, list[int]] = {}
-    for position in np.flatnonzero(rows < 0).tolist():
-        group = index.find(fold(stripped[position], index.fallback))
-        if len(group) == 1:
-            rows[position] = group[0]
-        elif len(group) > 1:
-            merged[position] = group.tolist()
-    entity_ids, priors = tables.aliases.take(rows, limit)
-    for position, numbers in merged.items():
-        best = _merge(tables, numbers)[:limit]
-        entity_ids[position, : len(best)] = [entity for entity, _ in best]
-        priors[position, : len(best)] = [prior for _, prior in best]
+    numbers = tables.aliases.find(stripped)
+    # Most surfaces are as they are in the tables and are gathered at once; the others have rows of their own.
+    rows: dict[int, Row] = {}
+    if overlay.rows:
+        for position, number in enumerate(numbers.tolist()):
+            if number in overlay.rows:
+                rows[position] = overlay.rows[number]
+                numbers[position] = -1
+    if overlay.surfaces:
+        for position in np.flatnonzero(numbers < 0).tolist():
+            row = overlay.surfaces.get(stripped[position])
+            if row is not None:
+                rows[position] = row
+    if index is not None:
+        added = overlay.folded(index.fallback)
+        for position in np.flatnonzero(numbers < 0).tolist():
+            if rows.get(position):
+                continue
+            key = fold(stripped[position], index.fallback)
+            group = index.find(key).tolist()
+            more = [overlay.surfaces[surface] for surface in added.get(key, ())]
+            if len(group) == 1 and not more and group[0] not in overlay.rows:
+                numbers[position] = group[0]
+            elif group or more:
+                rows[position] = _merge(tables, overlay, [*more, *(_row(tables, overlay, number) for number in group)])
+    entity_ids, priors = tables.aliases.take(numbers, limit)
+    for position, row in rows.items():
+        for column, (entity, prior) in enumerate(row[:limit]):
+            entity_ids[position, column] = entity
+            priors[position, column] = prior
     return entity_ids, priors
 
 
-def _merge(tables: Tables, group: Sequence[int]) -> list[tuple[int, float]]:
+def _row(tables: Tables, overlay: Overlay, number: int) -> Row:
+    if number in overlay.rows:
+        return overlay.rows[number]
+    return list(zip(*(part.tolist() for part in tables.aliases.row(number)), strict=True))
+
+
+def _merge(tables: Tables, overlay: Overlay, rows: Iterable[Row]) -> Row:
     """The candidates of several surfaces with the best prior of each, by descending prior, then by name."""
     best: dict[int, float] = {}
-    for row in group:
-        for entity, prior in zip(*(part.tolist() for part in tables.aliases.row(row)), strict=True):
+    for row in rows:
+        for entity, prior in row:
             best[entity] = max(prior, best.get(entity, 0.0))
-    return sorted(best.items(), key=lambda pair: (-pair[1], tables.entities.restore_key(pair[0])))
+    return sorted(best.items(), key=lambda pair: (-pair[1], overlay.entity_name(tables, pair[0])))

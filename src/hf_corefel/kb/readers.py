@@ -11,7 +11,7 @@ from typing import IO, Any, NamedTuple, cast
 
 from .errors import KnowledgeBaseError
 
-__all__ = ["AliasRow", "check_alias_row", "read_alias_jsonl", "read_jsonl"]
+__all__ = ["AliasRow", "check_alias_row", "check_key", "read_alias_jsonl", "read_jsonl"]
 
 
 class AliasRow(NamedTuple):

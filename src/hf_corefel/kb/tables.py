@@ -27,7 +27,16 @@ from .storage import (
 from .text_table import TextTable
 from .vector_table import VectorTable
 
-__all__ = ["FORMAT_VERSION", "TEXTS", "OpenedFolder", "Tables", "check_metadata", "open_folder", "save_folder"]
+__all__ = [
+    "FORMAT_VERSION",
+    "TEXTS",
+    "OpenedFolder",
+    "Tables",
+    "check_metadata",
+    "open_folder",
+    "read_fingerprint",
+    "save_folder",
+]
 
 FORMAT_VERSION = 2
 # Version 1 has neither fallbacks, Wikidata ids, URLs of entities nor a fingerprint, and is the same otherwise.
@@ -205,6 +214,15 @@ def open_folder(folder: Path) -> OpenedFolder:
         )
     _check_shapes(folder, tables, index)
     return OpenedFolder(tables, fallback, index, config.get("fingerprint"))
+
+
+def read_fingerprint(folder: Path) -> str | None:
+    """The fingerprint of a folder as it is now; None when it has none or is no knowledge base any more."""
+    try:
+        fingerprint = read_json(folder / CONFIG_FILE).get("fingerprint")
+    except KnowledgeBaseError:
+        return None
+    return fingerprint if isinstance(fingerprint, str) else None
 
 
 def check_metadata(url_template: object, provenance: Mapping[str, Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
 import numpy as np
 
@@ -114,9 +114,9 @@ class VectorTable:
         return int(self.codes.shape[1])
 
     @property
-    def format(self) -> str:
+    def format(self) -> VectorFormat:
         """How the vectors are stored: "int8", "float16" or "float32"."""
-        return str(self.codes.dtype)
+        return cast(VectorFormat, str(self.codes.dtype))
 
     @classmethod
     def build(cls, num_entities: int, ids: np.ndarray, vectors: np.ndarray, vector_format: VectorFormat) -> VectorTable:
@@ -165,7 +165,7 @@ class VectorTable:
             float32 [M, D].
         """
         found = np.zeros((len(ids), self.size), dtype=np.float32)
-        if self.size == 0 or len(ids) == 0:
+        if self.size == 0 or len(ids) == 0 or len(self.rows) == 0:
             return found
         rows = np.where(ids >= 0, self.rows[np.maximum(ids, 0)], -1)
         known = np.flatnonzero(rows >= 0)

@@ -1,0 +1,107 @@
+"""Tables with the changes to them written in."""
+
+from __future__ import annotations
+
+import marisa_trie
+import numpy as np
+
+from .alias_table import AliasTable
+from .overlay import Overlay
+from .storage import offsets_of
+from .tables import TEXTS, Tables
+from .text_table import TextTable
+from .vector_table import VectorTable
+
+__all__ = ["merge_changes"]
+
+
+def merge_changes(tables: Tables, overlay: Overlay) -> Tables:
+    """New tables without what was removed and with what was added; ids of entities are others than before.
+
+    Vectors keep their codes, and their mean and standard deviation stay, so that no entity's vector changes.
+    """
+    living = list(overlay.living_entities(tables))
+    entities = marisa_trie.Trie(name for _, name in living)
+    old_ids = np.empty(len(living), dtype=np.int64)
+    for old, name in living:
+        old_ids[entities[name]] = old
+    new_ids = np.full(tables.num_entities + len(overlay.names), -1, dtype=np.int64)
+    new_ids[old_ids] = np.arange(len(living))
+    texts = {name: _merge_texts(getattr(tables, name), overlay, name, old_ids) for name in TEXTS}
+    return Tables(
+        entities=entities,
+        aliases=_merge_aliases(tables.aliases, overlay, new_ids),
+        vectors=_merge_vectors(tables.vectors, overlay, old_ids),
+        **texts,
+        url_template=tables.url_template,
+        provenance=tables.provenance,
+    )
+
+
+def _merge_aliases(aliases: AliasTable, overlay: Overlay, new_ids: np.ndarray) -> AliasTable:
+    restore = aliases.surfaces.restore_key
+    kept = np.ones(len(aliases.surfaces), dtype=bool)
+    kept[list(overlay.rows)] = False
+    changed = {restore(number): row for number, row in overlay.rows.items() if row}
+    changed.update(overlay.surfaces)
+    names = [restore(number) for number in np.flatnonzero(kept).tolist()] + list(changed)
+    added = np.fromiter(map(len, changed.values()), dtype=np.int64, count=len(changed))
+    offsets = aliases.offsets.astype(np.int64)
+    begins = np.concatenate([offsets[:-1][kept], len(aliases.entity_ids) + np.cumsum(added) - added])
+    lengths = np.concatenate([np.diff(offsets)[kept], added])
+    pairs = [pair for row in changed.values() for pair in row]
+    source_ids = np.concatenate([aliases.entity_ids.astype(np.int64), np.array([i for i, _ in pairs], dtype=np.int64)])
+    source_priors = np.concatenate([aliases.priors, np.array([prior for _, prior in pairs], dtype=np.float32)])
+
+    surfaces = marisa_trie.Trie(names)
+    numbers = np.fromiter((surfaces[name] for name in names), dtype=np.int64, count=len(names))
+    order = np.empty(len(names), dtype=np.int64)
+    order[numbers] = np.arange(len(names))
+    begin, length = begins[order], lengths[order]
+    starts = np.cumsum(length) - length
+    positions = np.repeat(begin - starts, length) + np.arange(length.sum())
+    ids = new_ids[source_ids[positions]]
+    return AliasTable(surfaces, offsets_of(length), ids.astype(np.uint32), source_priors[positions])
+
+
+def _merge_vectors(vectors: VectorTable, overlay: Overlay, old_ids: np.ndarray) -> VectorTable:
+    count, size = len(old_ids), vectors.size
+    source = np.full(count, -1, dtype=np.int64)
+    in_tables = old_ids < len(vectors.rows)
+    source[in_tables] = vectors.rows[old_ids[in_tables]]
+    added_codes = [vectors.codes]
+    added_scales = [vectors.scales]
+    end = len(vectors.codes)
+    new_ids = {old: new for new, old in enumerate(old_ids.tolist())} if overlay.vectors else {}
+    for old, (codes, scale) in overlay.vectors.items():
+        if old in new_ids:
+            source[new_ids[old]] = end
+            added_codes.append(codes.reshape(1, size))
+            if vectors.format == "int8":
+                added_scales.append(np.array([scale], dtype=np.float32))
+            end += 1
+    kept = np.flatnonzero(source >= 0)
+    rows = np.full(count, -1, dtype=np.int32)
+    rows[kept] = np.arange(len(kept))
+    all_scales = np.concatenate(added_scales)
+    return VectorTable(
+        rows,
+        np.concatenate(added_codes)[source[kept]],
+        all_scales[source[kept]] if vectors.format == "int8" else all_scales,
+        vectors.mean,
+        vectors.std,
+    )
+
+
+def _merge_texts(table: TextTable | None, overlay: Overlay, name: str, old_ids: np.ndarray) -> TextTable | None:
+    changed = overlay.texts[name]
+    if table is None and not changed:
+        return None
+    encoded: dict[int, bytes] = {}
+    for new, old in enumerate(old_ids.tolist()):
+        if old in changed:
+            encoded[new] = changed[old].encode("utf-8")
+        elif table is not None and old < len(table.offsets) - 1:
+            begin, end = int(table.offsets[old]), int(table.offsets[old + 1])
+            encoded[new] = table.text[begin:end].tobytes()
+    return TextTable.of(len(old_ids), encoded)

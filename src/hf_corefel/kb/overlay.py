@@ -1,0 +1,222 @@
+"""What was added to and removed from tables at run time. A state never changes: an edit makes the next one.
+
+Readers take the state that stands when they begin and need no lock; writers, one at a time, put the next in its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .errors import KnowledgeBaseError
+from .fallback import Fallback, fold
+from .storage import find_key
+from .tables import TEXTS, Tables
+
+__all__ = ["Overlay", "Row", "edit_add", "edit_remove", "edit_remove_surface"]
+
+# Candidates of a surface, by descending prior, then by name: entity ids [C] and float32 priors.
+Row = list[tuple[int, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Overlay:
+    """A state of the changes to tables of E entities and A surfaces.
+
+    Attributes:
+        names: Names of the entities E, E+1, ...; of removed ones too, so that an id always means the same.
+        ids: Ids of the new entities that were not removed.
+        removed: Ids of entities that were removed.
+        rows: By number of a surface of the tables, all its candidates now, if they changed.
+        surfaces: Candidates of the surfaces that the tables lack.
+        vectors: By entity id, a vector in the format of the tables: codes [D] and their scale, 1 without one.
+        texts: By name of the field, then by entity id, a text; an empty one is none.
+        num_surfaces: How many surfaces with candidates there are more than in the tables.
+        num_candidates: How many pairs of surface and entity there are more.
+    """
+
+    names: tuple[str, ...] = ()
+    ids: Mapping[str, int] = field(default_factory=dict)
+    removed: frozenset[int] = frozenset()
+    rows: Mapping[int, Row] = field(default_factory=dict)
+    surfaces: Mapping[str, Row] = field(default_factory=dict)
+    vectors: Mapping[int, tuple[np.ndarray, float]] = field(default_factory=dict)
+    texts: Mapping[str, Mapping[int, str]] = field(default_factory=lambda: {name: {} for name in TEXTS})
+    num_surfaces: int = 0
+    num_candidates: int = 0
+    _folded: dict[str, dict[str, list[str]]] = field(default_factory=dict, compare=False)
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing was changed."""
+        parts = (self.names, self.removed, self.rows, self.surfaces, self.vectors, *self.texts.values())
+        return not any(parts)
+
+    def entity_id(self, tables: Tables, name: str) -> int | None:
+        """The id of an entity, None when it is unknown or was removed."""
+        entity_id = find_key(tables.entities, name)
+        if entity_id >= 0 and entity_id not in self.removed:
+            return entity_id
+        return self.ids.get(name)
+
+    def entity_name(self, tables: Tables, entity_id: int) -> str:
+        """The name of an entity, also of a removed one."""
+        number = entity_id - tables.num_entities
+        return str(tables.entities.restore_key(entity_id)) if number < 0 else self.names[number]
+
+    def folded(self, fallback: Fallback) -> dict[str, list[str]]:
+        """The surfaces that the tables lack by their folded forms."""
+        known = self._folded.get(fallback)
+        if known is None:
+            known = {}
+            for surface in self.surfaces:
+                known.setdefault(fold(surface, fallback), []).append(surface)
+            known.pop("", None)
+            self._folded[fallback] = known
+        return known
+
+    def living_surfaces(self, tables: Tables) -> Iterator[str]:
+        """The surfaces that have candidates."""
+        for number in range(tables.num_surfaces):
+            if number not in self.rows or self.rows[number]:
+                yield tables.aliases.surfaces.restore_key(number)
+        yield from self.surfaces
+
+    def living_entities(self, tables: Tables) -> Iterator[tuple[int, str]]:
+        """Ids and names of the entities that were not removed, by id."""
+        for entity_id in range(tables.num_entities + len(self.names)):
+            if entity_id not in self.removed:
+                yield entity_id, self.entity_name(tables, entity_id)
+
+
+class _Edit:
+    """The next state while it is made: copies of the parts of the last one."""
+
+    def __init__(self, tables: Tables, last: Overlay) -> None:
+        self.tables = tables
+        self.names, self.ids, self.removed = list(last.names), dict(last.ids), set(last.removed)
+        self.rows, self.surfaces = dict(last.rows), dict(last.surfaces)
+        self.vectors = dict(last.vectors)
+        self.texts = {name: dict(texts) for name, texts in last.texts.items()}
+        self.num_surfaces, self.num_candidates = last.num_surfaces, last.num_candidates
+
+    def finish(self) -> Overlay:
+        return Overlay(
+            tuple(self.names),
+            self.ids,
+            frozenset(self.removed),
+            self.rows,
+            self.surfaces,
+            self.vectors,
+            self.texts,
+            self.num_surfaces,
+            self.num_candidates,
+        )
+
+    def base_row(self, number: int) -> Row:
+        ids, priors = self.tables.aliases.row(number)
+        return list(zip(ids.tolist(), priors.tolist(), strict=True))
+
+    def get_row(self, surface: str) -> Row:
+        number = find_key(self.tables.aliases.surfaces, surface)
+        if number < 0:
+            return self.surfaces.get(surface, [])
+        return self.rows[number] if number in self.rows else self.base_row(number)
+
+    def set_row(self, surface: str, row: Row) -> None:
+        before = self.get_row(surface)
+        self.num_surfaces += bool(row) - bool(before)
+        self.num_candidates += len(row) - len(before)
+        number = find_key(self.tables.aliases.surfaces, surface)
+        if number >= 0:
+            self.rows[number] = row
+        elif row:
+            self.surfaces[surface] = row
+        else:
+            self.surfaces.pop(surface, None)
+
+    def name_of(self, entity_id: int) -> str:
+        number = entity_id - self.tables.num_entities
+        return str(self.tables.entities.restore_key(entity_id)) if number < 0 else self.names[number]
+
+    def surfaces_of(self, entity_id: int) -> list[str]:
+        """The surfaces that have an entity among their candidates."""
+        aliases = self.tables.aliases
+        found = [surface for surface, row in self.surfaces.items() if any(entity == entity_id for entity, _ in row)]
+        numbers = {number for number, row in self.rows.items() if any(entity == entity_id for entity, _ in row)}
+        if entity_id < self.tables.num_entities:
+            positions = np.flatnonzero(aliases.entity_ids == entity_id)
+            listed = np.searchsorted(aliases.offsets, positions, side="right") - 1
+            numbers |= {number for number in listed.tolist() if number not in self.rows}
+        return found + [aliases.surfaces.restore_key(number) for number in sorted(numbers)]
+
+
+def edit_add(
+    tables: Tables,
+    last: Overlay,
+    entity: str,
+    surfaces: Iterable[tuple[str, float | None]],
+    texts: Mapping[str, str | None],
+    vector: tuple[np.ndarray, float] | None,
+) -> Overlay:
+    """Adds an entity, or surfaces, texts and a vector to one that is known.
+
+    Args:
+        tables: The tables.
+        last: The state before.
+        entity: Its checked name.
+        surfaces: Its checked surfaces and priors. None stands for 1, or, where a surface has n candidates already,
+            for 1 / (n + 1). An entity that the surface has already keeps the higher prior.
+        texts: By name of the field; None leaves what there is.
+        vector: Codes [D] and their scale; None leaves what there is.
+    """
+    edit = _Edit(tables, last)
+    known = last.entity_id(tables, entity)
+    if known is None:
+        known = tables.num_entities + len(edit.names)
+        edit.names.append(entity)
+        edit.ids[entity] = known
+    for surface, prior in surfaces:
+        row = dict(edit.get_row(surface))
+        if prior is None:
+            prior = row.get(known, 1.0 / (len(row) + 1))
+        row[known] = max(float(np.float32(prior)), row.get(known, 0.0))
+        edit.set_row(surface, sorted(row.items(), key=lambda pair: (-pair[1], edit.name_of(pair[0]))))
+    for name, text in texts.items():
+        if text is not None:
+            edit.texts[name][known] = text
+    if vector is not None:
+        edit.vectors[known] = vector
+    return edit.finish()
+
+
+def edit_remove(tables: Tables, last: Overlay, entity: str) -> Overlay:
+    """Removes an entity from all surfaces; a surface that has no other goes with it.
+
+    Raises:
+        KnowledgeBaseError: When there is no such entity.
+    """
+    known = last.entity_id(tables, entity)
+    if known is None:
+        raise KnowledgeBaseError(f"entity {entity!r} is not in the knowledge base")
+    edit = _Edit(tables, last)
+    for surface in edit.surfaces_of(known):
+        edit.set_row(surface, [pair for pair in edit.get_row(surface) if pair[0] != known])
+    edit.ids.pop(entity, None)
+    edit.removed.add(known)
+    return edit.finish()
+
+
+def edit_remove_surface(tables: Tables, last: Overlay, surface: str) -> Overlay:
+    """Removes a surface; its entities stay.
+
+    Raises:
+        KnowledgeBaseError: When no entity has it.
+    """
+    edit = _Edit(tables, last)
+    if not edit.get_row(surface):
+        raise KnowledgeBaseError(f"surface {surface!r} is not in the knowledge base")
+    edit.set_row(surface, [])
+    return edit.finish()

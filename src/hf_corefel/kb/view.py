@@ -1,0 +1,251 @@
+"""The part of a knowledge base that answers questions."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator, Sequence
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+
+from ..documents import Candidate
+from .fallback import Fallback, FallbackIndex, build_fallback_index, check_fallback
+from .lookup import find_candidates
+from .overlay import Overlay
+from .tables import Tables
+from .vector_table import draw_vector
+
+__all__ = ["Changes", "KnowledgeBaseView"]
+
+_WIKIDATA = re.compile(r"wikidata:([QPL][0-9]+)")
+
+
+class Changes:
+    """The state of the changes to tables, and the lock of those who change it.
+
+    Attributes:
+        state: What stands now. Readers take it once for each question.
+        lock: Held by the one writer.
+    """
+
+    def __init__(self, state: Overlay | None = None) -> None:
+        self.state = state or Overlay()
+        self.lock = threading.Lock()
+
+
+class KnowledgeBaseView:
+    """Reads tables and the changes to them. Use `KnowledgeBase`."""
+
+    def __init__(
+        self,
+        tables: Tables,
+        changes: Changes,
+        fallback: Fallback,
+        indexes: dict[Fallback, FallbackIndex],
+    ) -> None:
+        self._tables = tables
+        self._changes = changes
+        self._fallback = check_fallback(fallback)
+        # Indexes that a folder did not bring are made when they are needed; threads may make one twice.
+        self._indexes = indexes
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}(num_surfaces={self.num_surfaces}, num_entities={self.num_entities}, "
+            f"num_candidates={self.num_candidates}, vector_size={self.vector_size})"
+        )
+
+    @property
+    def num_entities(self) -> int:
+        """The number of entities."""
+        return self.num_ids - len(self._changes.state.removed)
+
+    @property
+    def num_ids(self) -> int:
+        """E: ids of entities are 0..E-1. More than entities once one was removed: its id goes to no other."""
+        return self._tables.num_entities + len(self._changes.state.names)
+
+    @property
+    def num_surfaces(self) -> int:
+        """The number of surfaces that have candidates."""
+        return self._tables.num_surfaces + self._changes.state.num_surfaces
+
+    @property
+    def num_candidates(self) -> int:
+        """The number of (surface, entity) pairs."""
+        return self._tables.num_candidates + self._changes.state.num_candidates
+
+    @property
+    def vector_size(self) -> int:
+        """D, the width of the entity vectors; 0 when there are none."""
+        return self._tables.vector_size
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """Where the data come from."""
+        return dict(self._tables.provenance)
+
+    @property
+    def fallback(self) -> Fallback:
+        """What surfaces without candidates fall back on."""
+        return self._fallback
+
+    def lookup(
+        self, surfaces: Sequence[str], limit: int = 16, *, fallback: Fallback | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Candidates of M surfaces: exact match once white space around a surface is stripped.
+
+        A surface that has none falls back, unless `fallback` is "none": on all surfaces with its case folding
+        ("casefold"), or on all that also only differ in compatibility forms, diacritics, kinds of apostrophes,
+        dashes and white space, or a possessive at the end ("normalized"). Their candidates are merged; of each
+        the highest prior stands.
+
+        Args:
+            surfaces: The M surfaces.
+            limit: K, how many candidates a surface may have.
+            fallback: Takes the place of the knowledge base's own.
+
+        Returns:
+            Entity ids int32 [M, K], by descending prior, then by name; -1 = padding.
+            Priors float32 [M, K], 0 where padded.
+        """
+        if limit < 1:
+            raise ValueError(f"limit: expected at least 1, got {limit}")
+        index = self._index(self._fallback if fallback is None else check_fallback(fallback))
+        return find_candidates(self._tables, self._changes.state, surfaces, limit, index)
+
+    def candidates(self, surface: str, limit: int = 16, *, fallback: Fallback | None = None) -> list[Candidate]:
+        """Candidates of one surface, as `lookup` finds them."""
+        entity_ids, priors = self.lookup([surface], limit, fallback=fallback)
+        return [
+            Candidate(self.entity_name(int(entity_id)), float(prior))
+            for entity_id, prior in zip(entity_ids[0], priors[0], strict=True)
+            if entity_id >= 0
+        ]
+
+    def surfaces(self) -> Iterator[str]:
+        """The surfaces that have candidates, in no particular order."""
+        return self._changes.state.living_surfaces(self._tables)
+
+    def entities(self) -> Iterator[str]:
+        """The names of the entities, by id."""
+        return (name for _, name in self._changes.state.living_entities(self._tables))
+
+    def entity_name(self, entity_id: int) -> str:
+        """The name of an entity, also of one that was removed.
+
+        Raises:
+            IndexError: When no entity has that id.
+        """
+        state = self._changes.state
+        count = self._tables.num_entities + len(state.names)
+        if not 0 <= entity_id < count:
+            raise IndexError(f"entity id {entity_id} is outside 0..{count - 1}")
+        return state.entity_name(self._tables, entity_id)
+
+    def entity_id(self, name: str) -> int | None:
+        """The id of an entity, None when it is unknown."""
+        return self._changes.state.entity_id(self._tables, name)
+
+    def vectors(self, ids: np.ndarray | Sequence[int]) -> np.ndarray:
+        """Vectors of entities, dequantised.
+
+        Args:
+            ids: int, any shape; -1 = padding, which gets zeros.
+
+        Returns:
+            float32 [*ids.shape, D]. An entity that was given no vector gets a draw from N(mean, std) of
+            those given, fixed by its name.
+
+        Raises:
+            IndexError: When no entity has an id.
+        """
+        checked, state = self._check_ids(ids)
+        flat, count = checked.ravel(), self._tables.num_entities
+        found = self._tables.vectors.take(
+            np.where(flat < count, flat, -1), lambda entity_id: state.entity_name(self._tables, entity_id)
+        )
+        if self.vector_size and (state.names or state.vectors):
+            for position, entity_id in enumerate(flat.tolist()):
+                own = state.vectors.get(entity_id)
+                if own is not None:
+                    found[position] = own[0].astype(np.float32) * np.float32(own[1])
+                elif entity_id >= count:
+                    found[position] = self._draw(state.entity_name(self._tables, entity_id))
+        return found.reshape(*checked.shape, self.vector_size)
+
+    def vector_for(self, name: str) -> np.ndarray:
+        """The vector float32 [D] of an entity by name, also of one that is unknown here: its fixed draw."""
+        entity_id = self.entity_id(name)
+        return self._draw(name) if entity_id is None else np.asarray(self.vectors([entity_id])[0])
+
+    def has_vector(self, ids: np.ndarray | Sequence[int]) -> np.ndarray:
+        """Whether entities were given vectors of their own: bool, the shape of `ids`; False for -1."""
+        checked, state = self._check_ids(ids)
+        in_tables = (checked >= 0) & (checked < self._tables.num_entities)
+        found = np.zeros(checked.shape, dtype=bool)
+        found[in_tables] = self._tables.vectors.rows[checked[in_tables]] >= 0
+        if state.vectors:
+            found |= np.isin(checked, list(state.vectors))
+        return found
+
+    def description(self, entity: str) -> str | None:
+        """The description of an entity; None when it has none or is unknown."""
+        return self._text(entity, "descriptions")
+
+    def wikidata(self, entity: str) -> str | None:
+        """The Wikidata id of an entity, such as ``Q42``; None when it has none or is unknown."""
+        named = _WIKIDATA.fullmatch(entity)
+        return named[1] if named else self._text(entity, "wikidata")
+
+    def url(self, entity: str) -> str | None:
+        """Where readers find an entity: its own URL, else what the template gives, also for one that is unknown here.
+
+        ``wikidata:Q42`` goes to Wikidata, and so does an entity with a Wikidata id when there is no template.
+        """
+        own = self._text(entity, "urls")
+        if own is not None:
+            return own
+        wikidata, template = _WIKIDATA.fullmatch(entity), self._tables.url_template
+        if wikidata is None and template is not None:
+            # A lone surrogate, which no UTF-8 URL can hold, becomes a question mark instead of an error.
+            return template.replace("{entity}", quote(entity, safe="/:(),", errors="replace"))
+        known = self.wikidata(entity)
+        return None if known is None else f"https://www.wikidata.org/wiki/{known}"
+
+    def _text(self, entity: str, field: str) -> str | None:
+        state = self._changes.state
+        entity_id = state.entity_id(self._tables, entity)
+        if entity_id is None:
+            return None
+        if entity_id in state.texts[field]:
+            return state.texts[field][entity_id] or None
+        table = getattr(self._tables, field)
+        return None if table is None or entity_id >= self._tables.num_entities else table.get(entity_id)
+
+    def _draw(self, name: str) -> np.ndarray:
+        return draw_vector(name, self._tables.vectors.mean, self._tables.vectors.std)
+
+    def _index(self, fallback: Fallback) -> FallbackIndex | None:
+        if fallback == "none":
+            return None
+        index = self._indexes.get(fallback)
+        if index is None:
+            index = build_fallback_index(self._tables.aliases.surfaces, fallback)
+            self._indexes[fallback] = index
+        return index
+
+    def _check_ids(self, ids: np.ndarray | Sequence[int]) -> tuple[np.ndarray, Overlay]:
+        """Ids as int64, and the state that has them all."""
+        checked, state = np.asarray(ids), self._changes.state
+        if checked.size == 0:
+            return checked.astype(np.int64), state
+        if checked.dtype.kind not in "iu":
+            raise TypeError(f"entity ids: expected integers, got {checked.dtype}")
+        count = self._tables.num_entities + len(state.names)
+        if checked.min() < -1 or checked.max() >= count:
+            bad = checked.min() if checked.min() < -1 else checked.max()
+            raise IndexError(f"entity id {bad} is outside 0..{count - 1} (-1 = padding)")
+        return checked.astype(np.int64), state
