@@ -10,7 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hf_corefel.documents import AnnotatedDocument, Candidate, Cluster, Document, DocumentError, Mention
+from hf_corefel.documents import (
+    MENTION_SCOPES,
+    AnnotatedDocument,
+    Candidate,
+    Cluster,
+    Document,
+    DocumentError,
+    Mention,
+)
 
 TEXT = "NATO met.\r\nThe 🇪🇺 Alliance"
 NATO, ALLIANCE = (0, 4), (18, 26)
@@ -88,6 +96,12 @@ ERRORS: list[tuple[Callable[[], Any], str]] = [
     (document(words=[(5, 8), (0, 4)]), "document 'd1'.words[1]: begins at 0 before the word before it ends"),
     (document(mentions=[NATO], spans=[NATO]), "document 'd1'.spans: give either mentions"),
     (document(mentions=[], spans=[]), "document 'd1'.spans: give either mentions"),
+    # mention scope
+    *(
+        (make(mention_scope=value), "document 'd1'.mention_scope: expected 'named' or 'all', or None for the model's")
+        for make in (document, document_from)
+        for value in ("names", "", "NAMED", True, ["all"])
+    ),
     # clusters
     *(
         (make(clusters=value), f"document 'd1'.clusters{message}")
@@ -241,7 +255,7 @@ def test_plain_data_is_readable() -> None:
 
 def test_nulls_of_tables_are_nothing() -> None:
     """Arrow tables fill absent fields with nulls."""
-    optional = ("id", "words", "mentions", "spans", "candidates", "clusters")
+    optional = ("id", "words", "mentions", "spans", "candidates", "clusters", "mention_scope")
     assert Document.from_dict({"text": TEXT, **dict.fromkeys(optional)}) == Document(TEXT)
     read = AnnotatedDocument.from_dict({"text": TEXT, "clusters": [], "id": None, "warnings": None})
     assert read == AnnotatedDocument(TEXT, [])
@@ -290,6 +304,7 @@ def documents(draw: st.DrawFn) -> Document:
         words=draw(st.none() | st.just(list(pairwise(cuts)))),
         candidates={span: draw(st.lists(candidate, max_size=2)) for span in draw(offsets_of(text))},
         clusters=draw(st.none() | clusters_of(text)),
+        mention_scope=draw(st.sampled_from([None, *MENTION_SCOPES])),
         **({} if given_spans == "neither" else {given_spans: draw(offsets_of(text))}),
     )
 
