@@ -8,8 +8,15 @@ import pytest
 import torch
 from transformers import BertConfig, BertModel, BertTokenizerFast
 
-from hf_corefel.entity_vectors import encode_texts, entity_text, reduce_dimensions, vectors_from_titles
-from hf_corefel.kb import KnowledgeBase
+from hf_corefel.entity_vectors import (
+    encode_texts,
+    entity_text,
+    fit_projection,
+    reduce_dimensions,
+    title_vectorizer,
+    vectors_from_titles,
+)
+from hf_corefel.kb import KnowledgeBase, KnowledgeBaseError, Projection
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "angela", "merkel", "berlin", "a", "city", "in", "germany", ":"]
 
@@ -135,3 +142,96 @@ def test_vectors_of_titles_fill_a_knowledge_base(encoder: Any, tokenizer: Any, t
     assert names == entities
     assert (kb.vector_size, kb.num_entities) == (3, 4)
     np.testing.assert_allclose(kb.vectors([kb.entity_id("City")])[0], reduced[1][3], atol=0.01)
+
+
+ENTITIES = ["Angela_Merkel", "Berlin", "Germany", "City", "A_City_in_Germany", "Merkel_in_Berlin"]
+
+
+@pytest.mark.parametrize("size", [None, 3])
+def test_an_entity_added_later_gets_a_vector_of_the_same_kind(
+    encoder: Any, tokenizer: Any, tmp_path: Path, size: int | None
+) -> None:
+    descriptions = {"Berlin": "a city in Germany"}
+    names, vectors, projection = vectors_from_titles(
+        ENTITIES,
+        encoder,
+        tokenizer,
+        descriptions=descriptions,
+        size=size,
+        mean_square=1.0,
+        return_projection=True,
+        max_description_length=6,
+        show_progress=False,
+    )
+    assert np.mean(vectors**2) == pytest.approx(1.0, abs=1e-4)
+    built = KnowledgeBase.build([], vectors=(names, vectors), projection=projection, vector_format="float32")
+    built.save_pretrained(tmp_path)
+    kb = KnowledgeBase.from_pretrained(tmp_path)
+    kb.verify()
+    assert kb.projection is not None
+    assert kb.projection.info["max_description_length"] == 6
+    assert kb.projection.info["method"] == ("none" if size is None else "principal components")
+    kb.vectorizer = title_vectorizer(encoder, tokenizer, kb.projection)
+    # The same title and description again, under another name, give the same vector.
+    kb.remove("Berlin")
+    kb.add("Berlin", ["Berlin"], description="a city in Germany")
+    np.testing.assert_allclose(kb.vector_for("Berlin"), vectors[1], atol=1e-4)
+    again = vectors_from_titles(["City"], encoder, tokenizer, projection=kb.projection, show_progress=False)
+    np.testing.assert_allclose(again[1][0], vectors[3], atol=1e-4)
+    assert kb.merged().projection is not None
+    assert built.fingerprint != KnowledgeBase.build([], vectors=(names, vectors), vector_format="float32").fingerprint
+
+
+def test_size_and_projection_exclude_each_other(encoder: Any, tokenizer: Any) -> None:
+    projection = Projection(np.zeros(16), np.zeros((16, 2)), np.zeros(2))
+    with pytest.raises(ValueError, match="give one of both"):
+        vectors_from_titles(ENTITIES, encoder, tokenizer, size=2, projection=projection, show_progress=False)
+
+
+def test_a_fitted_projection_recovers_vectors_of_another_encoder(encoder: Any, tokenizer: Any) -> None:
+    """The other encoder is this one behind a linear map, so that a linear map can recover all of it."""
+    words = [word for word in WORDS[5:] if word.isalpha()]
+    names = [f"{left}_{right}" for left in words for right in words]
+    inputs = encode_texts([entity_text(name) for name in names], encoder, tokenizer, show_progress=False)
+    mixed = inputs @ np.random.RandomState(5).normal(size=(16, 6)).astype(np.float32) + 2.0
+    kb = KnowledgeBase.build([], vectors=(names, mixed), vector_format="float32")
+    projection = fit_projection(encoder, tokenizer, kb, ridge=1e-7, show_progress=False)
+    assert projection.info["cosine"] > 0.99
+    assert (projection.info["entities"], projection.info["held_out"]) == (len(names), round(len(names) / 10))
+    kb = kb.with_projection(projection)
+    kb.vectorizer = title_vectorizer(encoder, tokenizer, kb.projection)
+    kb.remove(names[7])
+    kb.add(names[7], ["new"])
+    np.testing.assert_allclose(kb.vector_for(names[7]), mixed[7], atol=0.05)
+
+
+def test_vectors_that_say_nothing_of_the_titles_are_not_recovered(encoder: Any, tokenizer: Any) -> None:
+    words = [word for word in WORDS[5:] if word.isalpha()]
+    names = [f"{left}_{right}" for left in words for right in words]
+    kb = KnowledgeBase.build([], vectors=(names, np.random.RandomState(6).normal(size=(len(names), 64))))
+    assert abs(fit_projection(encoder, tokenizer, kb, show_progress=False).info["cosine"]) < 0.3
+
+
+def test_what_a_projection_refuses(encoder: Any, tokenizer: Any, tmp_path: Path) -> None:
+    with pytest.raises(KnowledgeBaseError, match=r"expected mean \[H\], components \[H, D\]"):
+        Projection(np.zeros(4), np.zeros((3, 2)), np.zeros(2))
+    narrow = Projection(np.zeros(4), np.zeros((4, 2)), np.zeros(2), {"encoder": "some/encoder"})
+    with pytest.raises(ValueError, match="its vectors are 16 wide, the projection expects 4, those of some/encoder"):
+        title_vectorizer(encoder, tokenizer, narrow)
+    with pytest.raises(KnowledgeBaseError, match=r"expected vectors \[M, 4\], got shape \(1, 3\).*some/encoder"):
+        narrow(np.zeros((1, 3)))
+    with pytest.raises(ValueError, match=r"the knowledge base has none.*fit_projection"):
+        title_vectorizer(encoder, tokenizer, None)
+    kb = KnowledgeBase.build([], vectors={"A": np.ones(3), "B": np.ones(3)})
+    with pytest.raises(KnowledgeBaseError, match="it gives vectors of 2 numbers, those here have 3"):
+        kb.with_projection(narrow)
+    for share in (0.0, 1.0):
+        with pytest.raises(ValueError, match="held_out"):
+            fit_projection(encoder, tokenizer, kb, held_out=share)
+    with pytest.raises(ValueError, match="at least two entities with vectors of their own, got 0"):
+        fit_projection(encoder, tokenizer, KnowledgeBase.build([("a", [("A", 1.0)])]))
+    wide = Projection(np.zeros(4, np.float32), np.zeros((4, 3), np.float32), np.zeros(3, np.float32))
+    kb.with_projection(wide).save_pretrained(tmp_path)
+    (tmp_path / "projection.safetensors").unlink()
+    with pytest.raises(KnowledgeBaseError, match=r"projection\.safetensors: file not found"):
+        KnowledgeBase.from_pretrained(tmp_path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from .errors import KnowledgeBaseError
 from .fallback import Fallback, FallbackIndex, check_fallback
 from .merging import merge_changes
 from .overlay import Overlay, edit_add, edit_remove, edit_remove_surface
+from .projection import Projection
 from .readers import check_alias_row, check_key, read_alias_jsonl
 from .tables import FORMAT_VERSION, TEXTS, Tables, check_metadata, open_folder, read_fingerprint, save_folder
 from .text_table import TextTable, check_wikidata, encode_text
@@ -75,6 +77,7 @@ class KnowledgeBase(KnowledgeBaseView):
         wikidata: Mapping[str, str] | None = None,
         urls: Mapping[str, str] | None = None,
         fallback: Fallback = "none",
+        projection: Projection | None = None,
     ) -> KnowledgeBase:
         """Builds a knowledge base in memory.
 
@@ -93,6 +96,7 @@ class KnowledgeBase(KnowledgeBaseView):
             wikidata: Wikidata ids, such as ``Q42``, by entity name.
             urls: URLs of the entities that the template does not lead to, by entity name.
             fallback: What surfaces without candidates fall back on, see `lookup`.
+            projection: What makes entity vectors of an encoder's, for `hf_corefel.entity_vectors.title_vectorizer`.
 
         Raises:
             KnowledgeBaseError: When a surface or entity name is empty or holds a NUL, a prior is not
@@ -110,14 +114,15 @@ class KnowledgeBase(KnowledgeBaseView):
         entities, table = build_alias_table(aliases, more, max_candidates=max_candidates)
         ids = np.fromiter((entities[name] for name in names), dtype=np.int64, count=len(names))
         tables = Tables(
-            entities=entities,
-            aliases=table,
-            vectors=VectorTable.build(len(entities), ids, matrix, vector_format),
-            **{name: TextTable.build(entities, named, TEXTS[name]) if named else None for name, named in texts.items()},
+            entities,
+            table,
+            VectorTable.build(len(entities), ids, matrix, vector_format),
+            *(TextTable.build(entities, named, TEXTS[name]) if named else None for name, named in texts.items()),
             url_template=url_template,
             provenance=dict(provenance or {}),
         )
-        return cls(tables, fallback=fallback)
+        kb = cls(tables, fallback=fallback)
+        return kb if projection is None else kb.with_projection(projection)
 
     @classmethod
     def from_jsonl(cls, path: str | Path, *, clip_priors: bool = False, **build: Any) -> KnowledgeBase:
@@ -174,6 +179,21 @@ class KnowledgeBase(KnowledgeBaseView):
             folder=self._folder,
             fingerprint=self._saved_fingerprint,
         )
+        other.vectorizer = self.vectorizer
+        return other
+
+    def with_projection(self, projection: Projection) -> KnowledgeBase:
+        """The same knowledge base, changes written in, with another projection.
+
+        Raises:
+            KnowledgeBaseError: When it gives vectors of another width.
+        """
+        if projection.vector_size != self.vector_size:
+            raise KnowledgeBaseError(
+                f"projection: it gives vectors of {projection.vector_size} numbers, those here have {self.vector_size}"
+            )
+        check_metadata(None, projection.info)
+        other = type(self)(replace(self.merged()._tables, projection=projection), fallback=self._fallback)
         other.vectorizer = self.vectorizer
         return other
 

@@ -35,6 +35,7 @@ def merge_changes(tables: Tables, overlay: Overlay) -> Tables:
         **texts,
         url_template=tables.url_template,
         provenance=tables.provenance,
+        projection=tables.projection,
     )
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from .alias_table import AliasTable
 from .errors import KnowledgeBaseError
 from .fallback import Fallback, FallbackIndex, check_fallback
+from .projection import Projection
 from .storage import (
     ENTITY_TRIE_FILE,
     SURFACE_TRIE_FILE,
@@ -45,6 +46,7 @@ _READABLE = (1, 2)
 CONFIG_FILE = "kb_config.json"
 _TABLES_FILE = "tables.safetensors"
 _VECTORS_FILE = "vectors.safetensors"
+_PROJECTION_FILE = "projection.safetensors"
 _FALLBACK_TRIE_FILE = "fallback.marisa"
 _FALLBACK_FILE = "fallback.safetensors"
 # The texts that an entity may have, by the name of their field, and how messages call one; each has its own file.
@@ -65,6 +67,7 @@ class Tables:
         urls: Where readers find those that the template does not lead to.
         url_template: Where readers find the others, with ``{entity}`` for the quoted name; None = nowhere.
         provenance: Where the data come from.
+        projection: From an encoder's vectors to those of the entities.
     """
 
     entities: Any
@@ -75,6 +78,7 @@ class Tables:
     urls: TextTable | None
     url_template: str | None
     provenance: dict[str, Any]
+    projection: Projection | None = None
 
     @property
     def num_entities(self) -> int:
@@ -99,6 +103,7 @@ class Tables:
         for name in TEXTS:
             table = getattr(self, name)
             yield _text_file(name), dict(table.items()) if table is not None else None
+        yield _PROJECTION_FILE, dict(self.projection.items()) if self.projection is not None else None
 
     def fingerprint(self) -> str:
         """SHA-256 of what the tables hold, in hexadecimal. Reads all of them."""
@@ -155,6 +160,7 @@ def save_folder(folder: Path, tables: Tables, fallback: Fallback, index: Fallbac
         **{name: getattr(tables, name) for name in _SIZES},
         "vector_format": tables.vectors.format,
         **{f"has_{name}": getattr(tables, name) is not None for name in TEXTS},
+        "projection": dict(tables.projection.info) if tables.projection is not None else None,
         "fallback": fallback,
         "provenance": tables.provenance,
     }
@@ -190,6 +196,12 @@ def open_folder(folder: Path) -> OpenedFolder:
         name: TextTable(*_arrays(folder / _text_file(name), "offsets", "text")) if config.get(f"has_{name}") else None
         for name in TEXTS
     }
+    info, projection = config.get("projection"), None
+    if info is not None:
+        if not isinstance(info, dict):
+            raise KnowledgeBaseError(f"{path}: field 'projection': expected an object or null, got {info!r}")
+        mean, components, offset = _arrays(folder / _PROJECTION_FILE, "mean", "components", "offset")
+        projection = Projection(mean, components, offset, info)
     tables = Tables(
         entities=map_trie(folder / ENTITY_TRIE_FILE),
         aliases=AliasTable(
@@ -199,6 +211,7 @@ def open_folder(folder: Path) -> OpenedFolder:
         **texts,
         url_template=config["url_template"],
         provenance=config["provenance"],
+        projection=projection,
     )
     for name in _SIZES:
         if getattr(tables, name) != config[name]:
@@ -245,6 +258,7 @@ def _check_shapes(folder: Path, tables: Tables, index: FallbackIndex | None) -> 
         "rows": vectors.rows.shape == (tables.num_entities,),
         "scales": vectors.scales.shape == (rows if vectors.format == "int8" else 0,),
         "mean and std": vectors.mean.shape == vectors.std.shape == (size,),
+        "projection": tables.projection is None or tables.projection.vector_size == size,
         "fallback offsets": index is None or index.offsets.shape == (len(index.keys) + 1,),
         "fallback rows": index is None or len(index.rows) <= tables.num_surfaces,
     }

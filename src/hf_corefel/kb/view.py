@@ -14,6 +14,7 @@ from ..documents import Candidate
 from .fallback import Fallback, FallbackIndex, build_fallback_index, check_fallback
 from .lookup import find_candidates
 from .overlay import Overlay
+from .projection import Projection
 from .tables import Tables
 from .vector_table import draw_vector
 
@@ -86,6 +87,11 @@ class KnowledgeBaseView:
     def provenance(self) -> dict[str, Any]:
         """Where the data come from."""
         return dict(self._tables.provenance)
+
+    @property
+    def projection(self) -> Projection | None:
+        """From an encoder's vectors of texts to entity vectors; None when it is not known."""
+        return self._tables.projection
 
     @property
     def fallback(self) -> Fallback:
