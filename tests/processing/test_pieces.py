@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import importlib
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from transformers import PreTrainedTokenizer
+from transformers import BertTokenizerFast, PreTrainedTokenizer
 
 from hf_corefel.processing import PieceTokenizer, split_words
 
@@ -83,20 +85,16 @@ def check_pieces(tokenizer: Any, text: str) -> None:
     assert (pieces.begin >= 0).all() and (pieces.end <= len(text)).all()
     # Reading order, on which the search for given spans relies.
     assert (np.diff(pieces.begin) >= 0).all() and (np.diff(pieces.end) >= 0).all()
-    assert ((pieces.first < 0) == (pieces.last < 0)).all()
-    owner = np.full(count, -1)
-    for w in range(len(words)):
-        if pieces.first[w] >= 0:
-            owned = slice(pieces.first[w], pieces.last[w] + 1)
-            assert (owner[owned] == -1).all()
-            owner[owned] = w
-    for t in range(count):
-        overlapped = np.flatnonzero((words.begin < pieces.end[t]) & (words.end > pieces.begin[t]))
-        assert owner[t] == (overlapped[0] if len(overlapped) else -1)
+    for w, (begin, end) in enumerate(zip(words.begin, words.end, strict=True)):
+        overlapping = np.flatnonzero((pieces.begin < end) & (pieces.end > begin)).tolist()
+        # Neighbours all of them, so that the first and the last tell them all.
+        assert not overlapping or overlapping == list(range(overlapping[0], overlapping[-1] + 1))
+        expected = (overlapping[0], overlapping[-1]) if overlapping else (-1, -1)
+        assert (pieces.first[w], pieces.last[w]) == expected
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_every_piece_belongs_to_the_first_word_that_it_covers(tokenizer: Any, text: str) -> None:
+def test_the_pieces_of_a_word_are_those_that_overlap_it(tokenizer: Any, text: str) -> None:
     check_pieces(tokenizer, text)
 
 
@@ -128,12 +126,12 @@ def test_wordpieces_of_words(wordpiece_tokenizer: Any) -> None:
 
 
 def test_byte_level_pieces_of_words(byte_level_tokenizer: Any) -> None:
-    # The blank that stands alone before the second word belongs to none, a piece over two words to the first.
+    # The blank that stands alone before the second word belongs to none, a piece over two words to both.
     assert tokens_of_words(byte_level_tokenizer, "an  Ber's é") == [
         ["an"],
         ["ĠB", "er"],
         ["'s"],
-        [],
+        ["'s"],
         ["Ã", "©"],
     ]
 
@@ -149,6 +147,44 @@ def test_pieces_without_offsets_take_those_of_their_word(tokenizer: Any) -> None
     pieces = PieceTokenizer(tokenizer)("Anna met", split_words("Anna met"))
     assert list(zip(pieces.begin.tolist(), pieces.end.tolist(), strict=True)) == [(0, 4)] * 4 + [(5, 8)] * 3
     assert pieces.first.tolist() == [0, 4] and pieces.last.tolist() == [3, 6]
+
+
+class _ByteLikeTokenizer(_LetterTokenizer):
+    """Writes "-" for the blank before a word, as slow tokenizers of RoBERTa's kind do when they are told of it."""
+
+    def prepare_for_tokenization(self, text: str, is_split_into_words: bool = False, **kwargs: Any) -> Any:
+        return ("-" if is_split_into_words else "") + text, kwargs
+
+
+def test_a_slow_tokenizer_is_told_where_a_blank_was() -> None:
+    tokenizer = _ByteLikeTokenizer(pad_token="<pad>", unk_token="<unk>", cls_token="<cls>")
+    assert tokens_of_words(tokenizer, "an b's\tc") == [
+        ["a", "n"],
+        ["-", "b"],
+        ["'"],
+        ["s"],
+        ["-", "c"],
+    ]
+
+
+def test_slow_bert_reads_as_the_fast_one_does(tmp_path: Path) -> None:
+    """The slow class of either generation of transformers, by its own name."""
+    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "anna", "berg", "##en", "met", "'", "s", ",", ".", "e"]
+    (tmp_path / "vocab.txt").write_text("\n".join(vocabulary) + "\n", encoding="utf-8")
+    slow, fast = _slow_bert()(str(tmp_path / "vocab.txt")), BertTokenizerFast(str(tmp_path / "vocab.txt"))
+    assert not slow.is_fast and fast.is_fast
+    text = "Anna  Bergen's\u00a0é, 👩\u200d👧 \u0000\r\nmet. 東京"
+    assert tokens_of_words(slow, text) == tokens_of_words(fast, text)
+    assert tokens_of_words(slow, text)[:4] == [["anna"], ["berg", "##en"], ["'"], ["s"]]
+    check_pieces(slow, text)
+
+
+def _slow_bert() -> Any:
+    try:
+        module = importlib.import_module("transformers.models.bert.tokenization_bert_legacy")
+    except ModuleNotFoundError:
+        return importlib.import_module("transformers.models.bert.tokenization_bert").BertTokenizer
+    return module.BertTokenizerLegacy
 
 
 def test_special_tokens_are_read_off(wordpiece_tokenizer: Any, byte_level_tokenizer: Any) -> None:

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import re
+
 import pytest
+import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -27,14 +30,84 @@ def surfaces(text: str) -> list[str]:
         ("שָׁלוֹם עולם.", ["שָׁלוֹם", "עולם", "."]),
         ("مرحبا بالعالم", ["مرحبا", "بالعالم"]),
         ("می\u200cخواهم", ["می\u200cخواهم"]),
-        ("hi 👋🏽!", ["hi", "👋", "🏽", "!"]),
-        ("👩\u200d👧", ["👩", "\u200d", "👧"]),
-        ("東京 is 東京", ["東京", "is", "東京"]),
+        ("서울에서 한국어", ["서울에서", "한국어"]),
         ("𝔸 100,000 €5", ["𝔸", "100", ",", "000", "€", "5"]),
     ],
 )
 def test_words_are_runs_of_letters_or_single_signs(text: str, expected: list[str]) -> None:
     assert surfaces(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("東京 is 東京", ["東", "京", "is", "東", "京"]),
+        ("トヨタのAKB48", ["ト", "ヨ", "タ", "の", "AKB48"]),
+        ("ラーメン。ﾗｰ", ["ラ", "ー", "メ", "ン", "。", "ﾗ", "ｰ"]),
+        ("第3章", ["第", "3", "章"]),
+        ("人々〇", ["人", "々", "〇"]),
+        ("か\u3099x 葛\U000e0100城", ["か\u3099", "x", "葛\U000e0100", "城"]),
+    ],
+)
+def test_every_character_of_chinese_and_japanese_is_a_word(text: str, expected: list[str]) -> None:
+    assert surfaces(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("hi 👋🏽!", ["hi", "👋🏽", "!"]),
+        ("x👩\u200d👩\u200d👧y👧", ["x", "👩\u200d👩\u200d👧", "y", "👧"]),
+        ("🇳🇴🇩🇪 🇳", ["🇳🇴", "🇩🇪", "🇳"]),
+        ("1\ufe0f\u20e3 #\ufe0f\u20e3#", ["1\ufe0f\u20e3", "#\ufe0f\u20e3", "#"]),
+        ("❤\ufe0f❤ 🏳\ufe0f\u200d🌈.", ["❤\ufe0f", "❤", "🏳\ufe0f\u200d🌈", "."]),
+        ("🏴\U000e0067\U000e0062\U000e007f!", ["🏴\U000e0067\U000e0062\U000e007f", "!"]),
+        # A mark upon a blank: white space is never part of a word.
+        ("a \u0301", ["a", "\u0301"]),
+        ("\r\n\ufe0f", ["\ufe0f"]),
+    ],
+)
+def test_what_reads_as_one_character_is_not_cut(text: str, expected: list[str]) -> None:
+    assert surfaces(text) == expected
+
+
+_JOINING = st.sampled_from(
+    "aB1.# \u00a0\n\r\u0301\u200d\u200c\ufe0f\u20e3👩🏽👧❤🇳🇴🏴\U000e0067\U000e007f東か\u3099한ᄒ\u1161\u0600क\u094dษ"
+)
+
+
+@given(st.one_of(st.text(max_size=30), st.text(_JOINING, max_size=30)))
+@settings(max_examples=400, deadline=None)
+def test_no_word_begins_or_ends_within_a_character(text: str) -> None:
+    words = split_words(text)
+    limits = {*words.begin.tolist(), *words.end.tolist()}
+    for cluster in regex.finditer(r"\X", text):
+        cut = limits & set(range(cluster.start() + 1, cluster.end()))
+        assert all(text[at - 1].isspace() or text[at].isspace() for at in cut)
+
+
+# What is neither emoji nor Chinese or Japanese: letters of several scripts, digits, signs and white space.
+_ORDINARY = st.sampled_from(
+    "abcdefgXYZéßøŁčαΩжЯшשלمرحक भ한국01239 \t\n\r\u00a0\u2003.,;:!?'\"()[]-–—_/&%$€£§°©™…“”‘’«»•\u00ad\u200b\ufeff"
+)
+
+
+@given(st.text(_ORDINARY, max_size=80))
+@settings(max_examples=400, deadline=None)
+def test_ordinary_text_splits_as_models_were_trained(text: str) -> None:
+    assert surfaces(text) == re.findall(r"\w+|[^\w\s]", text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Chancellor Angela Merkel's party (CDU) won 32.9% — its “worst” result since 1949.",
+        "The U.S.-led coalition paid €2.5bn/£2bn; Québec's premier didn’t object…",
+        "«Где Москва?» — спросил О'Коннор.\r\n\tΑθήνα, 5 °C",
+    ],
+)
+def test_ordinary_sentences_split_as_models_were_trained(text: str) -> None:
+    assert surfaces(text) == re.findall(r"\w+|[^\w\s]", text)
 
 
 @given(st.text(max_size=40))

@@ -24,7 +24,8 @@ class Pieces:
         ids: ``[T]`` ids in the encoder's vocabulary.
         begin: ``[T]`` first code point of each piece in the text.
         end: ``[T]`` its end, exclusive.
-        first: ``[M]`` first piece of each word, -1 for a word without pieces.
+        first: ``[M]`` first piece of each word, -1 for a word without pieces. Neighbouring words share a piece that
+            covers both.
         last: ``[M]`` last piece of each word, inclusive, -1 likewise.
     """
 
@@ -42,8 +43,8 @@ class PieceTokenizer:
     """Splits a whole text into pieces with offsets, whatever the kind of tokenizer.
 
     Args:
-        tokenizer: A transformers tokenizer. A fast one reads the raw text and gives offsets itself; a slow one
-            is asked word by word, and every piece of a word gets the word's offsets.
+        tokenizer: A transformers tokenizer. A fast one reads the raw text and gives offsets itself; a slow one, which
+            gives none, is asked word by word, and every piece of a word gets the word's offsets.
     """
 
     def __init__(self, tokenizer: Any) -> None:
@@ -61,7 +62,7 @@ class PieceTokenizer:
         return [], []
 
     def __call__(self, text: str, words: WordTable) -> Pieces:
-        """Pieces of `text`, assigned to `words`; a piece belongs to the first word that it overlaps."""
+        """Pieces of `text`; those of a word are the ones that overlap it, which another word may share."""
         text = _SURROGATE.sub("\ufffd", text)
         if getattr(self.tokenizer, "is_fast", False):
             encoded = self.tokenizer(
@@ -72,21 +73,21 @@ class PieceTokenizer:
         else:
             ids, offsets = self._word_by_word(text, words)
         begin, end = offsets[:, 0], offsets[:, 1]
-        owner = np.searchsorted(words.end, begin, side="right")
-        inside = owner < len(words)
-        inside[inside] = words.begin[owner[inside]] < end[inside]
-        piece = np.flatnonzero(inside)
-        first = np.full(len(words), -1, dtype=np.int64)
-        last = np.full(len(words), -1, dtype=np.int64)
-        first[owner[piece][::-1]] = piece[::-1]  # the earliest piece is written last and stands
-        last[owner[piece]] = piece
+        # Found by offsets alone: byte-level pieces begin with a blank, and those of any kind may span words.
+        first = np.searchsorted(end, words.begin, side="right")
+        last = np.searchsorted(begin, words.end, side="left") - 1
+        empty = first > last
+        first[empty], last[empty] = -1, -1
         return Pieces(ids, begin, end, first, last)
 
     def _word_by_word(self, text: str, words: WordTable) -> tuple[np.ndarray, np.ndarray]:
         ids: list[int] = []
         offsets: list[tuple[int, int]] = []
         for begin, end in zip(words.begin.tolist(), words.end.tolist(), strict=True):
-            pieces = self.tokenizer.encode(text[begin:end], add_special_tokens=False)
+            # Byte-level vocabularies tell a word after a blank from one that is glued to the word before.
+            apart = begin > 0 and text[begin - 1].isspace()
+            tokens = self.tokenizer.tokenize(text[begin:end], is_split_into_words=apart)
+            pieces = self.tokenizer.convert_tokens_to_ids(tokens)
             ids += pieces
             offsets += [(begin, end)] * len(pieces)
         return np.array(ids, dtype=np.int64), np.array(offsets, dtype=np.int64).reshape(-1, 2)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import regex
 
 __all__ = ["WordTable", "letter_case", "split_words"]
 
@@ -16,6 +17,13 @@ __all__ = ["WordTable", "letter_case", "split_words"]
 # the basic plane only: `re` searches a set that goes beyond it one character after the other.
 _MARKS = "".join(c for c in map(chr, range(0x300, 0x10000)) if unicodedata.category(c)[0] == "M" and not c.isalnum())
 _WORD = re.compile(rf"[\w{_MARKS}\u200c\u200d]+|[^\w\s]")
+# Chinese and Japanese are written without spaces: each of their characters is a word, as BERT has it for Han. The sign
+# that makes a vowel long is common to both kana.
+_UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\u30fc\uff70]"
+_HAS_UNSPACED = regex.compile(_UNSPACED)
+_PART = regex.compile(rf"{_UNSPACED}[\p{{M}}\u200c\u200d]*|(?:(?!{_UNSPACED}).)+", regex.DOTALL)
+# Extended grapheme clusters (Unicode Standard Annex 29): what a reader takes for one character.
+_CLUSTER = regex.compile(r"\X")
 _SENTENCE_END = frozenset(".!?…。！？")
 
 
@@ -53,11 +61,15 @@ def letter_case(word: str) -> int:
 def split_words(text: str, words: Sequence[tuple[int, int]] | None = None) -> WordTable:
     """Splits a text into words, or describes the given ones.
 
+    A word is a run of letters, digits and combining marks, a single character of Chinese or Japanese, or a single
+    other sign. None begins or ends within an extended grapheme cluster: an emoji with its skin tone, a family, a flag
+    or a keycap is one word. (A mark upon white space, which is no part of a word, is one by itself.)
+
     Args:
         text: The text.
-        words: Offsets of words that are already split.
+        words: Offsets of words that are already split; they stand as they are.
     """
-    offsets = [match.span() for match in _WORD.finditer(text)] if words is None else list(words)
+    offsets = _find_words(text) if words is None else list(words)
     begin = np.array([b for b, _ in offsets], dtype=np.int64)
     end = np.array([e for _, e in offsets], dtype=np.int64)
     case = np.array([letter_case(text[b:e]) for b, e in offsets], dtype=np.int64)
@@ -69,3 +81,21 @@ def split_words(text: str, words: Sequence[tuple[int, int]] | None = None) -> Wo
     if len(ends):
         ends[-1] = True
     return WordTable(begin, end, case, ends)
+
+
+def _find_words(text: str) -> list[tuple[int, int]]:
+    offsets = [match.span() for match in _WORD.finditer(text)]
+    if text.isascii():
+        return offsets
+    if _HAS_UNSPACED.search(text):
+        offsets = [part.span() for begin, end in offsets for part in _PART.finditer(text, begin, end)]
+    within = {i for match in _CLUSTER.finditer(text) for i in range(match.start() + 1, match.end())}
+    if not within:
+        return offsets
+    joined: list[tuple[int, int]] = []
+    for begin, end in offsets:
+        if joined and joined[-1][1] == begin and begin in within:
+            joined[-1] = joined[-1][0], end
+        else:
+            joined.append((begin, end))
+    return joined
