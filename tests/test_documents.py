@@ -167,7 +167,10 @@ ERRORS: list[tuple[Callable[[], Any], str]] = [
     (lambda: Mention.from_dict({"begin": 1}), "mention: missing field 'end'"),
     (lambda: Mention.from_dict({"end": 1}), "mention: missing field 'begin'"),
     (lambda: Mention.from_dict([0, 4]), "mention: expected an object with fields, got list"),  # type: ignore[arg-type]
-    (cluster_from(link="x"), "document 'd1'.clusters[0]: unknown field 'link'; the known fields are entity, mentions"),
+    (
+        cluster_from(link="x"),
+        "document 'd1'.clusters[0]: unknown field 'link'; the known fields are alternatives, entity",
+    ),
     (cluster_from(entity=3), "document 'd1'.clusters[0].entity: expected a non-empty string or None for NIL, got 3"),
     (cluster_from(url=""), "document 'd1'.clusters[0].url: expected a non-empty string or None, got ''"),
     (cluster_from(probability="high"), f"document 'd1'.clusters[0].probability: {PROBABILITY} or None, got 'high'"),
@@ -187,7 +190,7 @@ ERRORS: list[tuple[Callable[[], Any], str]] = [
     (lambda: Document.from_dict("NATO"), "document: expected an object with fields, got str"),  # type: ignore[arg-type]
     (
         annotated_from(words=[]),
-        "document 'd1': unknown field 'words'; the known fields are clusters, id, text, warnings",
+        "document 'd1': unknown field 'words'; the known fields are clusters, id, resolved_text, text, warnings",
     ),
     (annotated_from(clusters=None), "document 'd1'.clusters: expected a list, got NoneType"),
     (annotated_from(warnings="cut"), "document 'd1'.warnings: expected a list, got str"),

@@ -14,6 +14,7 @@ __all__ = [
     "check_probability",
     "check_spans",
     "check_string",
+    "check_text",
     "name_of",
     "or_empty",
     "prune",
@@ -96,6 +97,12 @@ def check_string(value: Any, where: str, *, or_none: str = "") -> None:
         raise DocumentError(f"{where}: expected a non-empty string{or_none}, got {value!r}")
 
 
+def check_text(value: Any, where: str, *, or_none: str = "") -> None:
+    """Raises unless the value is a string, which may be empty; None passes when ``or_none`` says so."""
+    if not (value is None and or_none) and not isinstance(value, str):
+        raise DocumentError(f"{where}: expected a string{or_none}, got {type(value).__name__}")
+
+
 def name_of(document: Any) -> str:
     """How messages call a document or its data."""
     identifier = document.get("id") if isinstance(document, Mapping) else getattr(document, "id", None)
@@ -104,7 +111,6 @@ def name_of(document: Any) -> str:
 
 def check_head(document: Any, where: str) -> None:
     """Raises unless text and id are strings; the id may be None."""
-    if not isinstance(document.text, str):
-        raise DocumentError(f"{where}.text: expected a string, got {type(document.text).__name__}")
+    check_text(document.text, f"{where}.text")
     if document.id is not None and not isinstance(document.id, str):
         raise DocumentError(f"{where}.id: expected a string or None, got {document.id!r}")

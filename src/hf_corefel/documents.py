@@ -19,16 +19,28 @@ from .document_checks import (
     check_offsets,
     check_spans,
     check_string,
+    check_text,
     name_of,
     or_empty,
     prune,
     reject_unknown,
     require,
 )
-from .mentions import Candidate, Cluster, Mention, check_candidate, check_clusters, check_pair, clusters_from
+from .mentions import (
+    Alternative,
+    Candidate,
+    Cluster,
+    Mention,
+    Parent,
+    check_candidate,
+    check_clusters,
+    check_pair,
+    clusters_from,
+)
 
 __all__ = [
     "MENTION_SCOPES",
+    "Alternative",
     "AnnotatedDocument",
     "Candidate",
     "Cluster",
@@ -36,6 +48,7 @@ __all__ = [
     "DocumentError",
     "Mention",
     "Offsets",
+    "Parent",
     "check_mention_scope",
 ]
 
@@ -164,31 +177,82 @@ class AnnotatedDocument:
         clusters: In order of their first mention.
         id: The id of the document that was annotated.
         warnings: Whatever was dropped or changed on the way, in words.
+        resolved_text: The text with the name of its cluster in place of every mention; None unless asked for.
+
+    Raises:
+        DocumentError: As `Document`, and when parents run in a circle.
     """
 
     text: str
     clusters: list[Cluster]
     id: str | None = None
     warnings: list[str] = field(default_factory=list)
+    resolved_text: str | None = None
 
     def __post_init__(self) -> None:
         where = name_of(self)
         check_head(self, where)
         for i, warning in enumerate(check_list(self.warnings, f"{where}.warnings")):
             check_string(warning, f"{where}.warnings[{i}]")
+        check_text(self.resolved_text, f"{where}.resolved_text", or_none=" or None")
         self.clusters = check_clusters(self.clusters, self.text, f"{where}.clusters")
+        _check_no_circle(self.clusters, f"{where}.clusters")
+
+    def chain(self, mention: Mention) -> list[Parent]:
+        """The evidence of a mention: what it hangs from, what that hangs from, and so on to an entity or the root.
+
+        For a mention "Alliance" that hangs from "NATO", which hangs from the entity: the mention "NATO", then the
+        entity "NATO". Empty without evidence. The chain ends early at a mention that is not in the document (any
+        more), such as one that ``min_probability`` has dropped.
+        """
+        return _walk(self._parents(), mention.offsets)
+
+    def chains(self) -> dict[Offsets, list[Parent]]:
+        """The `chain` of every mention, by its offsets."""
+        parents = self._parents()
+        return {offsets: _walk(parents, offsets) for offsets in parents}
+
+    def _parents(self) -> dict[Offsets, Parent | None]:
+        return {mention.offsets: mention.parent for cluster in self.clusters for mention in cluster.mentions}
 
     def to_dict(self) -> dict[str, Any]:
         """Plain Python types, as `from_dict` takes them."""
         clusters = [cluster.to_dict() for cluster in self.clusters]
         data = {"id": self.id, "text": self.text, "clusters": clusters, "warnings": list(self.warnings)}
-        return prune(data, ("id",))
+        return prune({**data, "resolved_text": self.resolved_text}, ("id", "resolved_text"))
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> AnnotatedDocument:
         """Reads what `to_dict` writes; raises `DocumentError` on unknown, missing or invalid fields."""
         where = name_of(data)
-        reject_unknown(data, ("id", "text", "clusters", "warnings"), where)
+        reject_unknown(data, ("id", "text", "clusters", "warnings", "resolved_text"), where)
         warnings = check_list(or_empty(data, "warnings"), f"{where}.warnings")
         clusters = clusters_from(require(data, "clusters", where), where)
-        return cls(require(data, "text", where), clusters, data.get("id"), list(warnings))
+        text = require(data, "text", where)
+        return cls(text, clusters, data.get("id"), list(warnings), data.get("resolved_text"))
+
+
+def _walk(parents: Mapping[Offsets, Parent | None], start: Offsets) -> list[Parent]:
+    links = []
+    node: Offsets | None = start
+    while node is not None and (parent := parents.get(node)) is not None:
+        links.append(parent)
+        node = parent.offsets
+    return links
+
+
+def _check_no_circle(clusters: list[Cluster], where: str) -> None:
+    """Raises when a mention hangs, by way of others, from itself."""
+    parents = {m.offsets: m.parent.offsets for c in clusters for m in c.mentions if m.parent is not None}
+    checked: set[Offsets] = set()
+    for start in parents:
+        chain: list[Offsets] = []
+        on_chain: set[Offsets] = set()
+        node: Offsets | None = start
+        while node is not None and node not in checked:
+            if node in on_chain:
+                raise DocumentError(f"{where}: the parents of the mention {start[0]}..{start[1]} run in a circle")
+            chain.append(node)
+            on_chain.add(node)
+            node = parents.get(node)
+        checked.update(chain)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .document_checks import (
@@ -18,7 +18,20 @@ from .document_checks import (
     require,
 )
 
-__all__ = ["Candidate", "Cluster", "Mention", "check_candidate", "check_clusters", "check_pair", "clusters_from"]
+__all__ = [
+    "PARENT_KINDS",
+    "Alternative",
+    "Candidate",
+    "Cluster",
+    "Mention",
+    "Parent",
+    "check_candidate",
+    "check_clusters",
+    "check_pair",
+    "clusters_from",
+]
+
+PARENT_KINDS = ("root", "mention", "entity")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +67,66 @@ def check_candidate(candidate: Any, where: str) -> None:
         raise DocumentError(f"{where}.prior: expected a probability between 0 and 1, got None")
 
 
+@dataclass(frozen=True, slots=True)
+class Parent:
+    """What a mention hangs from in the decoded tree.
+
+    Attributes:
+        kind: ``"root"`` (the mention begins a NIL cluster), ``"mention"`` (it follows another mention) or
+            ``"entity"`` (it is linked by a candidate of its own).
+        begin: First code point of the parent, if that is a mention; otherwise None.
+        end: One past its last code point.
+        text: Its surface.
+        entity: Identifier of the parent, if that is an entity; otherwise None.
+    """
+
+    kind: str
+    begin: int | None = None
+    end: int | None = None
+    text: str | None = None
+    entity: str | None = None
+
+    @property
+    def offsets(self) -> Offsets | None:
+        """Offsets of the mention that is the parent; None when the parent is no mention."""
+        return None if self.begin is None or self.end is None else (self.begin, self.end)
+
+    def to_dict(self) -> dict[str, Any]:
+        return prune({name: getattr(self, name) for name in _PARENT_FIELDS}, _PARENT_FIELDS)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], where: str = "parent") -> Parent:
+        reject_unknown(data, _PARENT_FIELDS, where)
+        require(data, "kind", where)
+        return cls(**data)
+
+
+_PARENT_FIELDS = ("kind", "begin", "end", "text", "entity")
+
+
+def _parent_in(parent: Any, mention: Mention, text: str, where: str) -> Parent:
+    """The parent with its surface filled in; raises when it does not say what its kind must say."""
+    if not isinstance(parent, Parent):
+        raise DocumentError(f"{where}: expected a Parent, got {type(parent).__name__}")
+    if not isinstance(parent.kind, str) or parent.kind not in PARENT_KINDS:
+        kinds = ", ".join(map(repr, PARENT_KINDS))
+        raise DocumentError(f"{where}.kind: expected one of {kinds}, got {parent.kind!r}")
+    if parent.kind != "mention":
+        for name in ("begin", "end", "text"):
+            if getattr(parent, name) is not None:
+                raise DocumentError(f"{where}.{name}: leave it out, the parent is of kind {parent.kind!r}")
+    if parent.kind == "entity":
+        check_string(parent.entity, f"{where}.entity")
+    elif parent.entity is not None:
+        raise DocumentError(f"{where}.entity: leave it out, the parent is of kind {parent.kind!r}")
+    if parent.kind != "mention":
+        return parent
+    held = _with_text(Mention(parent.begin, parent.end, parent.text), text, where)  # type: ignore[arg-type]
+    if held.offsets == mention.offsets:
+        raise DocumentError(f"{where}: {held.begin}..{held.end} is the mention itself; a parent is another mention")
+    return Parent(parent.kind, held.begin, held.end, held.text)
+
+
 _MENTION_PROBABILITIES = ("probability", "edge_probability", "link_probability")
 
 
@@ -68,6 +141,7 @@ class Mention:
         probability: P(the span is a mention), from the pruner; None in gold data.
         edge_probability: P(the span hangs from the parent that it has in the decoded tree).
         link_probability: P(the cluster of this mention has the entity, or NIL, that was decoded).
+        parent: What it hangs from in the decoded tree; None unless evidence was asked for.
     """
 
     begin: int
@@ -76,6 +150,7 @@ class Mention:
     probability: float | None = None
     edge_probability: float | None = None
     link_probability: float | None = None
+    parent: Parent | None = None
 
     @property
     def offsets(self) -> Offsets:
@@ -83,13 +158,45 @@ class Mention:
 
     def to_dict(self) -> dict[str, Any]:
         data = {name: getattr(self, name) for name in ("begin", "end", "text", *_MENTION_PROBABILITIES)}
-        return prune(data, ("text", *_MENTION_PROBABILITIES))
+        data["parent"] = None if self.parent is None else self.parent.to_dict()
+        return prune(data, ("text", *_MENTION_PROBABILITIES, "parent"))
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], where: str = "mention") -> Mention:
-        reject_unknown(data, ("begin", "end", "text", *_MENTION_PROBABILITIES), where)
+        reject_unknown(data, ("begin", "end", "text", *_MENTION_PROBABILITIES, "parent"), where)
         require(data, "begin", where), require(data, "end", where)
-        return cls(**data)
+        parent = data.get("parent")
+        return cls(**{**data, "parent": None if parent is None else Parent.from_dict(parent, f"{where}.parent")})
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """An entity, or NIL, that a cluster may have.
+
+    Attributes:
+        entity: Identifier of the entity, or None for NIL.
+        probability: P(the cluster has it), the mean over the mentions of the cluster.
+    """
+
+    entity: str | None
+    probability: float
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"entity": self.entity, "probability": self.probability}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], where: str = "alternative") -> Alternative:
+        reject_unknown(data, ("entity", "probability"), where)
+        return cls(require(data, "entity", where), require(data, "probability", where))
+
+
+def _check_alternative(alternative: Any, where: str) -> None:
+    if not isinstance(alternative, Alternative):
+        raise DocumentError(f"{where}: expected an Alternative, got {type(alternative).__name__}")
+    check_string(alternative.entity, f"{where}.entity", or_none=" or None for NIL")
+    check_probability(alternative.probability, f"{where}.probability")
+    if alternative.probability is None:
+        raise DocumentError(f"{where}.probability: expected a probability between 0 and 1, got None")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,31 +208,43 @@ class Cluster:
         entity: Identifier of the entity, or None for NIL (nothing in the knowledge base).
         probability: P(entity or NIL), the mean of the mentions' link probabilities; None in gold data.
         url: Where a reader finds the entity; None when unknown or NIL.
+        alternatives: The most probable entities, NIL among them, by descending probability; None unless asked for.
     """
 
     mentions: tuple[Mention, ...]
     entity: str | None = None
     probability: float | None = None
     url: str | None = None
+    alternatives: tuple[Alternative, ...] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "mentions", tuple(self.mentions))
+        if self.alternatives is not None:
+            object.__setattr__(self, "alternatives", tuple(self.alternatives))
 
     def to_dict(self) -> dict[str, Any]:
         data: dict[str, Any] = {"entity": self.entity, "probability": self.probability, "url": self.url}
         data["mentions"] = [mention.to_dict() for mention in self.mentions]
+        if self.alternatives is not None:
+            data["alternatives"] = [alternative.to_dict() for alternative in self.alternatives]
         return prune(data, ("probability", "url"))
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], where: str = "cluster") -> Cluster:
-        reject_unknown(data, ("entity", "probability", "url", "mentions"), where)
+        reject_unknown(data, ("entity", "probability", "url", "mentions", "alternatives"), where)
         mentions = check_list(require(data, "mentions", where), f"{where}.mentions")
         return cls(
             tuple(Mention.from_dict(item, f"{where}.mentions[{i}]") for i, item in enumerate(mentions)),
             data.get("entity"),
             data.get("probability"),
             data.get("url"),
+            None if data.get("alternatives") is None else _alternatives_from(data["alternatives"], where),
         )
+
+
+def _alternatives_from(value: Any, where: str) -> tuple[Alternative, ...]:
+    listed = check_list(value, f"{where}.alternatives")
+    return tuple(Alternative.from_dict(item, f"{where}.alternatives[{i}]") for i, item in enumerate(listed))
 
 
 def _with_text(mention: Any, text: str, where: str) -> Mention:
@@ -142,7 +261,8 @@ def _with_text(mention: Any, text: str, where: str) -> Mention:
     for name in _MENTION_PROBABILITIES:
         check_probability(getattr(mention, name), f"{where}.{name}")
     values = {name: getattr(mention, name) for name in _MENTION_PROBABILITIES}
-    return Mention(mention.begin, mention.end, surface, **values)
+    parent = None if mention.parent is None else _parent_in(mention.parent, mention, text, f"{where}.parent")
+    return Mention(mention.begin, mention.end, surface, **values, parent=parent)
 
 
 def check_clusters(clusters: Any, text: str, where: str) -> list[Cluster]:
@@ -158,6 +278,8 @@ def check_clusters(clusters: Any, text: str, where: str) -> list[Cluster]:
         check_string(cluster.entity, f"{here}.entity", or_none=" or None for NIL")
         check_string(cluster.url, f"{here}.url", or_none=" or None")
         check_probability(cluster.probability, f"{here}.probability")
+        for k, alternative in enumerate(cluster.alternatives or ()):
+            _check_alternative(alternative, f"{here}.alternatives[{k}]")
         mentions = []
         for m, mention in enumerate(cluster.mentions):
             spot = f"{here}.mentions[{m}]"
@@ -167,7 +289,7 @@ def check_clusters(clusters: Any, text: str, where: str) -> list[Cluster]:
                 kind = "duplicate mention" if first.startswith(here + ".") else "mention in two clusters"
                 raise DocumentError(f"{spot}: {kind}, {mention.begin}..{mention.end} is already at {first}")
             owner[mention.offsets] = spot
-        checked.append(Cluster(tuple(mentions), cluster.entity, cluster.probability, cluster.url))
+        checked.append(replace(cluster, mentions=tuple(mentions)))
     return checked
 
 
