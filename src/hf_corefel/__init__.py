@@ -9,21 +9,21 @@
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transformers import AutoConfig, AutoModel, AutoProcessor
-
-from .configuration_corefel import CorefELConfig
 from .documents import AnnotatedDocument, Candidate, Cluster, Document, DocumentError, Mention
 from .kb import KnowledgeBase
-from .modeling_corefel import CorefELModel, CorefELOutput, CorefELPreTrainedModel
-from .pipeline_corefel import CorefELPipeline, bundled_checkpoint, register_pipeline
-from .processing_corefel import CorefELProcessor
+from .registration import ensure_registered, register_with_transformers
 from .version import __version__
 
 if TYPE_CHECKING:
+    from .configuration_corefel import CorefELConfig
     from .corpora.loading import load_aida, load_aida_plus, load_dwie, load_gum
+    from .modeling_corefel import CorefELModel, CorefELOutput, CorefELPreTrainedModel
+    from .pipeline_corefel import CorefELPipeline, bundled_checkpoint
+    from .processing_corefel import CorefELProcessor
     from .training import CorefELTrainer, CorefELTrainingArguments
 
 __all__ = [
@@ -51,17 +51,15 @@ __all__ = [
     "metric_path",
 ]
 
-AutoConfig.register(CorefELConfig.model_type, CorefELConfig, exist_ok=True)
-AutoModel.register(CorefELConfig, CorefELModel, exist_ok=True)
-AutoProcessor.register(CorefELConfig, CorefELProcessor, exist_ok=True)
-register_pipeline()
-
-# Training pulls in Trainer and Accelerate, corpora `datasets`: whoever only annotates should not wait for them.
-_LAZY = {
-    "CorefELTrainer": ".training",
-    "CorefELTrainingArguments": ".training",
-    **dict.fromkeys(("load_aida", "load_aida_plus", "load_dwie", "load_gum"), ".corpora.loading"),
+# Whoever only reads documents, asks a knowledge base or scores should not wait seconds for torch and transformers.
+_ON_TRANSFORMERS = {
+    "CorefELConfig": ".configuration_corefel",
+    **dict.fromkeys(("CorefELModel", "CorefELOutput", "CorefELPreTrainedModel"), ".modeling_corefel"),
+    **dict.fromkeys(("CorefELPipeline", "bundled_checkpoint"), ".pipeline_corefel"),
+    "CorefELProcessor": ".processing_corefel",
+    **dict.fromkeys(("CorefELTrainer", "CorefELTrainingArguments"), ".training"),
 }
+_ON_DATASETS = dict.fromkeys(("load_aida", "load_aida_plus", "load_dwie", "load_gum"), ".corpora.loading")
 
 
 def metric_path() -> str:
@@ -70,10 +68,19 @@ def metric_path() -> str:
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LAZY:
-        return getattr(import_module(_LAZY[name], __name__), name)
+    if name in _ON_TRANSFORMERS:
+        ensure_registered()
+        return getattr(import_module(_ON_TRANSFORMERS[name], __name__), name)
+    if name in _ON_DATASETS:
+        return getattr(import_module(_ON_DATASETS[name], __name__), name)
+    # ``import hf_corefel`` is enough for ``hf_corefel.trees.SpanningTreeDistribution``.
+    if not name.startswith("_") and find_spec(f".{name}", __name__) is not None:
+        return import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+register_with_transformers()
