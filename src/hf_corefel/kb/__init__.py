@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from .errors import KnowledgeBaseError
 from .fallback import Fallback, fold
+from .importers import End2EndFiles, read_counts, read_p_e_m, read_wikipedia2vec_text
 from .knowledge_base import KnowledgeBase, Vectorizer
 from .projection import Projection
 from .readers import AliasRow, read_alias_jsonl, read_jsonl
 
 __all__ = [
     "AliasRow",
+    "End2EndFiles",
     "Fallback",
     "KnowledgeBase",
     "KnowledgeBaseError",
@@ -17,5 +19,8 @@ __all__ = [
     "Vectorizer",
     "fold",
     "read_alias_jsonl",
+    "read_counts",
     "read_jsonl",
+    "read_p_e_m",
+    "read_wikipedia2vec_text",
 ]

@@ -9,16 +9,27 @@ from typing import Any
 
 import numpy as np
 
-from .alias_table import build_alias_table
+from .building import build_tables
 from .errors import KnowledgeBaseError
 from .fallback import Fallback, FallbackIndex, check_fallback
+from .importers import (
+    End2EndFiles,
+    Scores,
+    count_rows,
+    end2end_vectors,
+    read_counts,
+    read_p_e_m,
+    read_wiki_names,
+    read_wikipedia2vec_text,
+    title_rows,
+)
 from .merging import merge_changes
 from .overlay import Overlay, edit_add, edit_remove, edit_remove_surface
 from .projection import Projection
 from .readers import check_alias_row, check_key, read_alias_jsonl
 from .tables import FORMAT_VERSION, TEXTS, Tables, check_metadata, open_folder, read_fingerprint, save_folder
-from .text_table import TextTable, check_wikidata, encode_text
-from .vector_table import NamedVectors, VectorFormat, VectorTable, named_vectors
+from .text_table import check_wikidata, encode_text
+from .vector_table import NamedVectors, VectorFormat
 from .view import Changes, KnowledgeBaseView
 
 __all__ = ["DEFAULT_URL_TEMPLATE", "FORMAT_VERSION", "KnowledgeBase", "Vectorizer"]
@@ -102,24 +113,15 @@ class KnowledgeBase(KnowledgeBaseView):
             KnowledgeBaseError: When a surface or entity name is empty or holds a NUL, a prior is not
                 between 0 and 1, or a vector has another width or is not finite; the message says where.
         """
-        if max_candidates is not None and max_candidates < 1:
-            raise KnowledgeBaseError(f"max_candidates: expected at least 1 or None, got {max_candidates}")
-        check_metadata(url_template, provenance or {})
         check_fallback(fallback)
-        names, matrix = named_vectors(vectors)
-        texts = {"descriptions": descriptions or {}, "wikidata": wikidata or {}, "urls": urls or {}}
-        for entity, wikidata_id in texts["wikidata"].items():
-            check_wikidata(wikidata_id, entity)
-        more = [*names, *(entity for named in texts.values() for entity in named)]
-        entities, table = build_alias_table(aliases, more, max_candidates=max_candidates)
-        ids = np.fromiter((entities[name] for name in names), dtype=np.int64, count=len(names))
-        tables = Tables(
-            entities,
-            table,
-            VectorTable.build(len(entities), ids, matrix, vector_format),
-            *(TextTable.build(entities, named, TEXTS[name]) if named else None for name, named in texts.items()),
+        tables = build_tables(
+            aliases,
+            vectors=vectors,
+            texts={"descriptions": descriptions or {}, "wikidata": wikidata or {}, "urls": urls or {}},
+            vector_format=vector_format,
+            max_candidates=max_candidates,
             url_template=url_template,
-            provenance=dict(provenance or {}),
+            provenance=provenance or {},
         )
         kb = cls(tables, fallback=fallback)
         return kb if projection is None else kb.with_projection(projection)
@@ -138,6 +140,72 @@ class KnowledgeBase(KnowledgeBaseView):
             KnowledgeBaseError: As `build` does; the message names the file and the line.
         """
         return cls.build(read_alias_jsonl(path, clip_priors=clip_priors), **build)
+
+    @classmethod
+    def from_counts(cls, counts: str | Path | Iterable[tuple[str, str, float]], **build: Any) -> KnowledgeBase:
+        """Builds from how often each surface stands for each entity; a prior is the share of its surface's counts.
+
+        Args:
+            counts: A tab-separated file of surface, entity and count, plain or ``.gz``, or such triples. Counts of
+                one surface and entity are added up.
+            **build: The keyword arguments of `build`.
+
+        Raises:
+            KnowledgeBaseError: When a line has another form; the message names the file and the line.
+        """
+        return cls.build(count_rows(read_counts(counts) if isinstance(counts, str | Path) else counts), **build)
+
+    @classmethod
+    def from_wikipedia2vec_text(
+        cls,
+        path: str | Path,
+        aliases: Iterable[tuple[str, Iterable[tuple[str, float]]]] | None = None,
+        **build: Any,
+    ) -> KnowledgeBase:
+        """Builds with the entity vectors of a text file of Wikipedia2Vec.
+
+        Args:
+            path: What its ``save_text`` wrote, plain or ``.gz``; vectors of words are passed over.
+            aliases: As `build` takes them; vectors of other entities are passed over. None makes every title the
+                surface of its entity.
+            **build: The other keyword arguments of `build`.
+
+        Raises:
+            KnowledgeBaseError: When a line has another form; the message names the file and the line.
+        """
+        rows = None if aliases is None else [(surface, list(pairs)) for surface, pairs in aliases]
+        wanted = None if rows is None else {entity for _, pairs in rows for entity, _ in pairs}
+        names, vectors = read_wikipedia2vec_text(path, wanted)
+        return cls.build(title_rows(names) if rows is None else rows, vectors=(names, vectors), **build)
+
+    @classmethod
+    def from_end2end_neural_el(
+        cls,
+        files: str | Path | End2EndFiles,
+        *,
+        scores: Scores = "auto",
+        strict: bool = True,
+        max_candidates: int | None = 30,
+        **build: Any,
+    ) -> KnowledgeBase:
+        """Builds from the files of end2end_neural_el (Kolitsas et al., 2018), the inputs of the paper's AIDA+ runs.
+
+        Args:
+            files: A folder that has ``prob_yago_crosswikis_wikipedia_p_e_m.txt``, ``wiki_name_id_map.txt``,
+                ``nnid2wikiid.txt`` and ``ent_vecs.npy`` in it or below it, or their paths.
+            scores: What the scores of the p(e|m) file are: "prior", "count", or "auto" to see from the file.
+            strict: Raise at a line of another form instead of passing over it with a warning.
+            max_candidates: How many candidates a surface keeps; 30 is what end2end_neural_el keeps.
+            **build: The other keyword arguments of `build`.
+
+        Raises:
+            KnowledgeBaseError: When a file is missing or a line has another form; the message names both.
+        """
+        found = files if isinstance(files, End2EndFiles) else End2EndFiles.find(files)
+        names = read_wiki_names(found.wiki_name_id_map, strict=strict)
+        build.setdefault("vectors", end2end_vectors(found.ent_vecs, found.nnid2wikiid, names))
+        rows = read_p_e_m(found.p_e_m, names, scores=scores, strict=strict)
+        return cls.build(rows, max_candidates=max_candidates, **build)
 
     @classmethod
     def from_pretrained(cls, folder: str | Path, *, fallback: Fallback | None = None) -> KnowledgeBase:
@@ -269,7 +337,8 @@ class KnowledgeBase(KnowledgeBaseView):
         for name, text in texts.items():
             if text is not None:
                 encode_text(text, entity, TEXTS[name])
-        code = self._encode(entity, self._vector_of(entity, description) if vector is None else vector)
+        given_vector = self._vector_of(entity, description) if vector is None else np.asarray(vector)
+        code = None if given_vector is None else self._tables.vectors.encode(entity, given_vector)
         with self._changes.lock:
             state = edit_add(self._tables, self._changes.state, entity, rows, texts, code)
             self._changes.state = state
@@ -308,19 +377,6 @@ class KnowledgeBase(KnowledgeBaseView):
                 f"vectorizer: expected an array of shape (1, {self.vector_size}) for one entity, got {made.shape}"
             )
         return np.asarray(made[0])
-
-    def _encode(self, entity: str, vector: np.ndarray | Sequence[float] | None) -> tuple[np.ndarray, float] | None:
-        """A vector in the format of the tables: codes [D] and their scale."""
-        if vector is None:
-            return None
-        _, matrix = named_vectors({entity: np.asarray(vector)})
-        if matrix.shape[1] != self.vector_size:
-            raise KnowledgeBaseError(
-                f"vector of entity {entity!r}: expected {self.vector_size} numbers as the others have, got "
-                f"{matrix.shape[1]}" + ("; build the knowledge base with vectors" if self.vector_size == 0 else "")
-            )
-        table = VectorTable.build(1, np.zeros(1, dtype=np.int64), matrix, self._tables.vectors.format)
-        return table.codes[0], float(table.scales[0]) if len(table.scales) else 1.0
 
     def __reduce__(self) -> tuple[Any, ...]:
         state = None if self._changes.state.empty else self._changes.state

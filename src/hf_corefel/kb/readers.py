@@ -5,13 +5,14 @@ from __future__ import annotations
 import gzip
 import json
 import math
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
 
 from .errors import KnowledgeBaseError
 
-__all__ = ["AliasRow", "check_alias_row", "check_key", "read_alias_jsonl", "read_jsonl"]
+__all__ = ["AliasRow", "check_alias_row", "check_key", "read_alias_jsonl", "read_jsonl", "read_lines"]
 
 
 class AliasRow(NamedTuple):
@@ -85,8 +86,25 @@ def _open_text(path: Path) -> IO[str]:
     if not path.is_file():
         raise KnowledgeBaseError(f"{path}: file not found")
     if path.suffix == ".gz":
-        return cast(IO[str], gzip.open(path, "rt", encoding="utf-8"))
-    return path.open(encoding="utf-8")
+        return cast(IO[str], gzip.open(path, "rt", encoding="utf-8", newline="\n"))
+    return path.open(encoding="utf-8", newline="\n")
+
+
+def read_lines(path: str | Path) -> Iterator[tuple[str, str]]:
+    """Yields ("file:line", line) of every non-blank line of a text file, without its line end; ``.gz`` is unpacked.
+
+    Raises:
+        KnowledgeBaseError: When the file is missing, cut off, or not UTF-8.
+    """
+    path = Path(path)
+    number = 0
+    with _open_text(path) as lines:
+        try:
+            for number, line in enumerate(lines, start=1):
+                if line.strip():
+                    yield f"{path}:{number}", line.rstrip("\r\n")
+        except (UnicodeDecodeError, EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise KnowledgeBaseError(f"{path}: unreadable after line {number}: {error}") from error
 
 
 def read_jsonl(path: str | Path) -> Iterator[tuple[str, Any]]:
@@ -95,17 +113,12 @@ def read_jsonl(path: str | Path) -> Iterator[tuple[str, Any]]:
     Raises:
         KnowledgeBaseError: When the file is missing, cut off, not UTF-8, or a line is no JSON.
     """
-    path = Path(path)
-    number = 0
-    with _open_text(path) as lines:
+    for where, line in read_lines(path):
         try:
-            for number, line in enumerate(lines, start=1):
-                if line.strip():
-                    yield f"{path}:{number}", json.loads(line)
+            value = json.loads(line)
         except json.JSONDecodeError as error:
-            raise KnowledgeBaseError(f"{path}:{number}: not a line of JSON: {error}") from error
-        except (UnicodeDecodeError, EOFError, gzip.BadGzipFile) as error:
-            raise KnowledgeBaseError(f"{path}: unreadable after line {number}: {error}") from error
+            raise KnowledgeBaseError(f"{where}: not a line of JSON: {error}") from error
+        yield where, value
 
 
 def read_alias_jsonl(path: str | Path, *, clip_priors: bool = False) -> Iterator[AliasRow]:

@@ -176,6 +176,22 @@ class VectorTable:
             found[position] = draw_vector(name_of(int(ids[position])), self.mean, self.std)
         return found
 
+    def encode(self, entity: str, vector: np.ndarray) -> tuple[np.ndarray, float]:
+        """A vector [D] in the format of the table: codes [D] and what they are multiplied by.
+
+        Raises:
+            KnowledgeBaseError: When it has another width or a value is not finite.
+        """
+        _, matrix = named_vectors({entity: vector})
+        if matrix.shape[1] != self.size:
+            hint = "; build the knowledge base with vectors" if self.size == 0 else ""
+            raise KnowledgeBaseError(
+                f"vector of entity {entity!r}: expected {self.size} numbers as the others have, got "
+                f"{matrix.shape[1]}{hint}"
+            )
+        table = VectorTable.build(1, np.zeros(1, dtype=np.int64), matrix, self.format)
+        return table.codes[0], float(table.scales[0]) if len(table.scales) else 1.0
+
     def items(self) -> Iterator[tuple[str, np.ndarray]]:
         """The arrays by the names that they have in a file."""
         for name in ("rows", "codes", "scales", "mean", "std"):

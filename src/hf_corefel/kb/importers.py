@@ -1,0 +1,304 @@
+"""Readers of other projects' files: counts, Wikipedia2Vec, and the inputs of end2end_neural_el (AIDA+)."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from .errors import KnowledgeBaseError
+from .readers import AliasRow, check_alias_row, read_lines
+
+__all__ = [
+    "End2EndFiles",
+    "Scores",
+    "count_rows",
+    "end2end_vectors",
+    "read_counts",
+    "read_p_e_m",
+    "read_wiki_names",
+    "read_wikipedia2vec_text",
+    "title_rows",
+]
+
+Scores = Literal["auto", "prior", "count"]
+Count = tuple[str, str, float]
+
+# So many lines say whether a file holds shares or counts.
+_PEEKED = 1000
+_ENTITY_PREFIX = "ENTITY/"
+
+
+def read_counts(path: str | Path) -> Iterator[Count]:
+    """Yields (surface, entity, count) of the lines of a tab-separated file, plain or ``.gz``.
+
+    Raises:
+        KnowledgeBaseError: When a line has not three fields or its count is no number above 0; the message names the
+            file and the line.
+    """
+    for where, line in read_lines(path):
+        fields = line.split("\t")
+        if len(fields) != 3:
+            raise KnowledgeBaseError(f"{where}: expected surface, entity and count with tabs between, got {line!r}")
+        check_alias_row(fields[0], [(fields[1], 0.0)], where)
+        yield fields[0], fields[1], _number(fields[2], where, "count")
+
+
+def count_rows(counts: Iterable[Count]) -> list[AliasRow]:
+    """Adds up the counts of every surface and entity; a prior is an entity's share of its surface's counts.
+
+    Raises:
+        KnowledgeBaseError: When a count is not above 0.
+    """
+    table: dict[str, dict[str, float]] = {}
+    for i, (surface, entity, count) in enumerate(counts):
+        if not 0 < count < float("inf"):
+            raise KnowledgeBaseError(f"counts[{i}], surface {surface!r}: expected a count above 0, got {count!r}")
+        row = table.setdefault(surface.strip(), {})
+        row[entity] = row.get(entity, 0.0) + count
+    return [
+        AliasRow(surface, [(entity, count / total) for entity, count in row.items()])
+        for surface, row in table.items()
+        for total in [sum(row.values())]
+    ]
+
+
+def title_rows(entities: Iterable[str]) -> Iterator[AliasRow]:
+    """The title of every entity, underscores as spaces, as its surface, with prior 1."""
+    for entity in entities:
+        title = entity.replace("_", " ").strip()
+        if title:
+            yield AliasRow(title, [(entity, 1.0)])
+
+
+def read_wikipedia2vec_text(path: str | Path, entities: Collection[str] | None = None) -> tuple[list[str], np.ndarray]:
+    """Reads the entity vectors of a text file of Wikipedia2Vec (Yamada et al., 2020); words are passed over.
+
+    Args:
+        path: What ``save_text`` wrote, in any of its formats, plain or ``.gz``: ``ENTITY/Some_title 0.1 0.2 ...``, or a
+            tab after a title with spaces; a first line of two numbers may say how many lines and dimensions there are.
+        entities: The names of those to read; all when None.
+
+    Returns:
+        Names with underscores, and float32 [V, D].
+
+    Raises:
+        KnowledgeBaseError: When an entity's line has another number of values than the first, or one that is no
+            number; the message names the file and the line.
+    """
+    wanted = None if entities is None else set(entities)
+    names: dict[str, None] = {}
+    rows: list[np.ndarray] = []
+    width: int | None = None
+    for number, (where, line) in enumerate(read_lines(path)):
+        if number == 0 and len(line.split()) == 2 and all(part.isdecimal() for part in line.split()):
+            width = int(line.split()[1])
+        if not line.startswith(_ENTITY_PREFIX):
+            continue
+        title, _, values = line.partition("\t") if "\t" in line else line.partition(" ")
+        name = title.removeprefix(_ENTITY_PREFIX).strip().replace(" ", "_")
+        if (wanted is not None and name not in wanted) or name in names:
+            continue
+        try:
+            row = np.array(values.split(), dtype=np.float32)
+        except ValueError as error:
+            raise KnowledgeBaseError(f"{where}: entity {name!r}: a value is no number: {error}") from error
+        width = len(row) if width is None else width
+        if len(row) != width or width == 0 or not name:
+            raise KnowledgeBaseError(f"{where}: entity {name!r}: expected {width or 'some'} values, got {len(row)}")
+        names[name] = None
+        rows.append(row)
+    if not rows:
+        raise KnowledgeBaseError(f"{path}: no line begins with {_ENTITY_PREFIX} and the name of a known entity")
+    return list(names), np.stack(rows)
+
+
+class End2EndFiles(NamedTuple):
+    """The files of end2end_neural_el (Kolitsas et al., 2018) that make a knowledge base."""
+
+    p_e_m: Path
+    wiki_name_id_map: Path
+    nnid2wikiid: Path
+    ent_vecs: Path
+
+    @classmethod
+    def find(cls, folder: str | Path, p_e_m: str = "prob_yago_crosswikis_wikipedia_p_e_m.txt") -> End2EndFiles:
+        """Finds them by their names anywhere below a folder.
+
+        Raises:
+            KnowledgeBaseError: When one is missing or there are several.
+        """
+        found = []
+        for name in (p_e_m, "wiki_name_id_map.txt", "nnid2wikiid.txt", "ent_vecs.npy"):
+            paths = sorted(Path(folder).rglob(name))
+            if not paths:
+                raise KnowledgeBaseError(f"{folder}: no file {name!r} in it or below it; end2end_neural_el ships one")
+            if len(paths) > 1:
+                raise KnowledgeBaseError(f"{folder}: several files {name!r}: {', '.join(map(str, paths))}; keep one")
+            found.append(paths[0])
+        return cls(*found)
+
+
+def read_wiki_names(path: str | Path, *, strict: bool = True) -> dict[str, str]:
+    """Reads ``wiki_name_id_map.txt``: entity names, with underscores, by Wikipedia page id.
+
+    Raises:
+        KnowledgeBaseError: When a line is no title, tab and number; the message names the file and the line. With
+            strict=False such lines are passed over, and counted in a warning.
+    """
+    names: dict[str, str] = {}
+    skipped = _Skipped(path, strict)
+    for where, line in read_lines(path):
+        title, _, page_id = line.rpartition("\t")
+        if not title.strip() or not page_id.strip().isdecimal() or "\t" in title:
+            skipped.add(where, f"expected a title and its page id with a tab between, got {line!r}")
+            continue
+        names[page_id.strip()] = title.strip().replace(" ", "_")
+    skipped.warn()
+    return names
+
+
+def read_p_e_m(
+    path: str | Path, names: Mapping[str, str] | None = None, *, scores: Scores = "auto", strict: bool = True
+) -> Iterator[AliasRow]:
+    """Yields the rows of a p(e|m) file of Ganea and Hofmann (2017), as end2end_neural_el ships it.
+
+    A line is ``mention<TAB>total<TAB>id,score,title<TAB>...`` with one field a candidate.
+
+    Args:
+        path: The file, plain or ``.gz``.
+        names: Entity names by page id; candidates whose id it lacks are left out, as end2end_neural_el does. None
+            takes the titles that stand in the file.
+        scores: What a score is: a "prior", or a "count", which is divided by the larger of the line's total and the sum
+            of its counts. "auto" takes whole numbers in the first thousand lines for counts.
+        strict: Raise at a line of another form. Otherwise it is passed over, and counted in a warning.
+
+    Raises:
+        KnowledgeBaseError: When a line has another form, or a prior is not between 0 and 1; the message names the file,
+            the line and the mention.
+    """
+    if scores not in ("auto", "prior", "count"):
+        raise KnowledgeBaseError(f"scores: expected auto, prior or count, got {scores!r}")
+    counts = _holds_counts(path) if scores == "auto" else scores == "count"
+    skipped = _Skipped(path, strict)
+    for where, line in read_lines(path):
+        try:
+            row = _p_e_m_row(line, where, names, counts)
+        except KnowledgeBaseError as error:
+            skipped.add(where, str(error).removeprefix(f"{where}: "))
+            continue
+        if row.candidates:
+            yield row
+    skipped.warn()
+
+
+def _p_e_m_row(line: str, where: str, names: Mapping[str, str] | None, counts: bool) -> AliasRow:
+    mention, *rest = line.split("\t")
+    if not rest:
+        raise KnowledgeBaseError(f"{where}: expected mention, total and candidates with tabs between, got {line!r}")
+    total = _number(rest[0], f"{where}, mention {mention!r}", "total")
+    pairs: list[tuple[str, float]] = []
+    all_counts = 0.0
+    for field in rest[1:]:
+        if not field.strip():
+            continue
+        parts = [part.strip() for part in field.split(",", 2)]
+        if len(parts) != 3:
+            raise KnowledgeBaseError(f"{where}, mention {mention!r}: expected id,score,title, got {field!r}")
+        score = _number(parts[1], f"{where}, mention {mention!r}, candidate {field!r}", "score", least=0.0)
+        all_counts += score
+        name = parts[2].replace(" ", "_") if names is None else names.get(parts[0])
+        if name is not None:
+            pairs.append((name, score))
+    if counts:
+        whole = max(total, all_counts)
+        pairs = [(name, score / whole) for name, score in pairs if whole > 0]
+    return check_alias_row(mention, pairs, where)
+
+
+def _holds_counts(path: str | Path) -> bool:
+    for number, (_, line) in enumerate(read_lines(path)):
+        if number >= _PEEKED:
+            break
+        for field in line.split("\t")[2:]:
+            parts = field.split(",", 2)
+            if len(parts) == 3 and not parts[1].strip().isdecimal():
+                return False
+    return True
+
+
+def end2end_vectors(
+    ent_vecs: str | Path, nnid2wikiid: str | Path, names: Mapping[str, str]
+) -> tuple[list[str], np.ndarray]:
+    """Entity vectors of end2end_neural_el.
+
+    Args:
+        ent_vecs: ``ent_vecs.npy``, an array [V, D].
+        nnid2wikiid: Lines ``nnid<TAB>page id``. They count the array's rows from 1, as Torch for Lua does, or from 0 if
+            there is a 0. Row 0 of the authors' array stands for unknown entities, as page 1, which has no name.
+        names: Entity names by page id; rows of other pages are left out.
+
+    Returns:
+        Names and float [V', D].
+
+    Raises:
+        KnowledgeBaseError: When a file is no such file, or a row lies outside the array.
+    """
+    path = Path(ent_vecs)
+    if not path.is_file():
+        raise KnowledgeBaseError(f"{path}: file not found")
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, EOFError, OSError) as error:
+        raise KnowledgeBaseError(f"{path}: not an array of numpy, or a truncated one: {error}") from error
+    if not isinstance(array, np.ndarray) or array.ndim != 2 or array.dtype.kind != "f":
+        raise KnowledgeBaseError(f"{path}: expected one array [V, D] of floats")
+    rows: list[tuple[int, str, str]] = []
+    for where, line in read_lines(nnid2wikiid):
+        fields = line.split()
+        if len(fields) != 2 or not all(field.isdecimal() for field in fields):
+            raise KnowledgeBaseError(f"{where}: expected the numbers nnid and page id, got {line!r}")
+        rows.append((int(fields[0]), fields[1], where))
+    first = min((number for number, _, _ in rows), default=0)
+    chosen: dict[str, int] = {}
+    for number, page_id, where in rows:
+        row = number if first == 0 else number - 1
+        if row >= len(array):
+            raise KnowledgeBaseError(f"{where}: nnid {number} is outside the {len(array)} rows of {path}")
+        name = names.get(page_id)
+        if name is not None:
+            chosen.setdefault(name, row)
+    return list(chosen), np.asarray(array[np.fromiter(chosen.values(), dtype=np.int64, count=len(chosen))])
+
+
+def _number(text: str, where: str, what: str, least: float | None = None) -> float:
+    """A finite number above 0, or from `least` on."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = float("nan")
+    if not (number > 0 if least is None else number >= least) or number == float("inf"):
+        raise KnowledgeBaseError(
+            f"{where}: expected a {what} {'above 0' if least is None else 'from 0 on'}, got {text!r}"
+        )
+    return number
+
+
+class _Skipped:
+    """Lines of another form: an error where they are not to be passed over, else one warning for all."""
+
+    def __init__(self, path: str | Path, strict: bool) -> None:
+        self.path, self.strict, self.count, self.first = path, strict, 0, ""
+
+    def add(self, where: str, what: str) -> None:
+        if self.strict:
+            raise KnowledgeBaseError(f"{where}: {what}")
+        self.count += 1
+        self.first = self.first or f"{where}: {what}"
+
+    def warn(self) -> None:
+        if self.count:
+            warnings.warn(f"{self.path}: {self.count} lines were passed over; {self.first}", stacklevel=2)
