@@ -73,6 +73,16 @@ def test_overlapping_windows() -> None:
     assert windows.offset.tolist() == [0, 1, 2, 3, 2, 3, 2, 3, 4, 5]
 
 
+def test_a_piece_in_the_middle_of_two_windows_is_read_in_the_earlier_one() -> None:
+    windows = lay_out(9, 6, overlap=3)
+    assert windows.bounds == [(0, 6), (3, 9)]
+    # Piece 4 has one piece on its shorter side in either window.
+    assert windows.window.tolist() == [0, 0, 0, 0, 0, 1, 1, 1, 1]
+    assert windows.offset.tolist() == [0, 1, 2, 3, 4, 2, 3, 4, 5]
+    again = lay_out(9, 6, overlap=3)
+    np.testing.assert_array_equal(again.window, windows.window)
+
+
 def test_an_overlap_begins_at_a_word() -> None:
     windows = lay_out(12, 6, overlap=3, words=[2, 4, 6, 8, 10, 12])
     assert windows.bounds == [(0, 6), (2, 8), (4, 10), (6, 12)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .given import describe_given, describe_overlaps
 from .pieces import Pieces, PieceTokenizer
 from .spans import SpanTable, enumerate_spans, given_spans
 from .windows import Windows, lay_out_windows
@@ -13,6 +14,8 @@ __all__ = [
     "SpanTable",
     "Windows",
     "WordTable",
+    "describe_given",
+    "describe_overlaps",
     "enumerate_spans",
     "given_spans",
     "lay_out_windows",
