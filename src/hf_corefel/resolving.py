@@ -1,0 +1,143 @@
+"""The resolved text: every mention by the name of its cluster, so that each sentence can be read alone.
+
+The rules are few, for English, and look at nothing but the annotation:
+
+1. A cluster's name is the title of its entity (``Washington,_D.C.`` is read "Washington, D.C.", ``Paris_(band)``
+   "Paris"). A NIL cluster, or one whose entity is an identifier such as ``Q64``, has the longest of its mentions that
+   looks like a name, else its first mention that is no pronoun. A cluster of pronouns alone has no name and stays.
+2. The first mention that is no pronoun stays as it is: it introduces the cluster. So does every mention that is the
+   name already, and every relative pronoun ("who", "whose").
+3. The others give way to the name. A possessive ("his", "Merkel's") becomes "Angela Merkel's"; at the beginning of a
+   sentence the name begins as the mention did.
+4. Of nested mentions the outermost is replaced, and what is inside goes with it; inside a mention that stays, the
+   inner ones are looked at in turn.
+"""
+
+from __future__ import annotations
+
+import re
+
+from .documents import AnnotatedDocument, Cluster, Mention
+
+__all__ = ["cluster_name", "is_pronoun", "readable_title", "resolve_text"]
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_POSSESSIVE = _words("my your his her its our their mine yours hers ours theirs")
+_PERSONAL = _words("""
+    i me myself you yourself yourselves he him himself she herself it itself we us ourselves they them themselves
+    themself one oneself this that these those
+""")
+_RELATIVE = _words("who whom whose which where when that")
+# "her" is an object before these, a possessive before any other word.
+_AFTER_OBJECT = _words("""
+    a an the this that these those and or but nor so yet if when while as than then because since until before after
+    to of in on at by for from with without about into onto over under against between through during
+    is was were are be been has had have will would can could may might must shall should do does did
+    not again away back down up out off too also there here now today yesterday tomorrow i he she it we they you
+""")
+# Words of a name that need no capital letter.
+_SMALL = _words("of the and for in on de da di del der den van von la le al el bin ibn y e &")
+_DETERMINERS = _words("the a an this that these those")
+_LONGEST_NAME = 6
+_IDENTIFIER = re.compile(r"[A-Za-z]?\d+|[a-z]+:\S+", re.ASCII)
+_QUALIFIER = re.compile(r"(?<=\S)\s+\([^()]*\)$")
+_CLITIC = re.compile(r"['’]s?$")
+_NEXT_WORD = re.compile(r"[ \t]+([^\W\d_]+)")
+
+
+def readable_title(entity: str) -> str | None:
+    """An entity's name as a reader writes it, or None when it is an identifier such as ``Q64`` or ``wikidata:Q64``."""
+    title = " ".join(entity.replace("_", " ").split())
+    if not title or _IDENTIFIER.fullmatch(entity):
+        return None
+    return _QUALIFIER.sub("", title)
+
+
+def is_pronoun(surface: str) -> bool:
+    """Whether a mention is a single pronoun; "US" and "IT" in capitals are none."""
+    word = surface.lower()
+    shouted = len(surface) > 1 and surface.isupper()
+    return not shouted and (word in _POSSESSIVE or word in _PERSONAL or word in _RELATIVE)
+
+
+def cluster_name(cluster: Cluster) -> str | None:
+    """What a reader calls a cluster (rule 1); None when it has pronouns alone."""
+    title = None if cluster.entity is None else readable_title(cluster.entity)
+    if title is not None:
+        return title
+    surfaces = [_bare(mention) for mention in cluster.mentions if not is_pronoun(mention.text or "")]
+    names = [surface for surface in surfaces if _looks_like_name(surface)]
+    # The longest, and of these the first.
+    return max(names, key=len, default=surfaces[0] if surfaces else None)
+
+
+def resolve_text(document: AnnotatedDocument) -> str:
+    """The text of an annotated document with names in place of mentions; the rules stand at the top of the module."""
+    text, parts, done = document.text, [], 0
+    for mention, name in sorted(_replacements(document), key=lambda item: (item[0].begin, -item[0].end)):
+        if mention.begin >= done:
+            parts += [text[done : mention.begin], _fitted(name, mention, text)]
+            done = mention.end
+    return "".join([*parts, text[done:]])
+
+
+def _replacements(document: AnnotatedDocument) -> list[tuple[Mention, str]]:
+    """The mentions that give way, with the names of their clusters."""
+    found = []
+    for cluster in document.clusters:
+        name = cluster_name(cluster)
+        if name is None:
+            continue
+        introduced = False
+        for mention in sorted(cluster.mentions, key=lambda item: item.offsets):
+            surface = mention.text or ""
+            if not introduced and not is_pronoun(surface):
+                introduced = True
+            elif surface.lower() not in _RELATIVE and _bare(mention).casefold() != name.casefold():
+                found.append((mention, name))
+    return found
+
+
+def _fitted(name: str, mention: Mention, text: str) -> str:
+    """The name in the form of the mention that it replaces: possessive or not, with its first letter's case."""
+    surface = mention.text or ""
+    clitic = _CLITIC.search(surface)
+    if _is_possessive(mention, text) or (clitic is not None and len(surface) > len(clitic[0])):
+        quote = "’" if "’" in surface else "'"
+        name += quote if name.endswith("s") else f"{quote}s"
+    first = name.split(" ", 1)[0]
+    if first.lower() in _DETERMINERS and not first.isupper():
+        name = name[0].lower() + name[1:]
+    if surface[:1].isupper() and surface not in ("I", "I'm"):
+        name = name[0].upper() + name[1:]
+    return name
+
+
+def _is_possessive(mention: Mention, text: str) -> bool:
+    word = (mention.text or "").lower()
+    if word != "her":
+        return word in _POSSESSIVE
+    following = _NEXT_WORD.match(text, mention.end)
+    return following is not None and following[1].lower() not in _AFTER_OBJECT
+
+
+def _bare(mention: Mention) -> str:
+    """The surface on one line, without a possessive ending."""
+    surface = " ".join((mention.text or "").split())
+    bare = re.sub(r"['’]s$", "", surface)
+    return bare or surface
+
+
+def _looks_like_name(surface: str) -> bool:
+    """A few words with capital letters or digits, such as "Bank of England", and no determiner in front."""
+    words = surface.split()
+    if not 0 < len(words) <= _LONGEST_NAME or words[0].lower() in _DETERMINERS:
+        return False
+    marked = [word[0].isupper() or word[0].isdigit() for word in words]
+    return any(word[0].isupper() for word in words) and all(
+        mark or word.lower() in _SMALL for word, mark in zip(words, marked, strict=True)
+    )
