@@ -5,7 +5,8 @@ From an encoder:
     python examples/03_fine_tune.py --encoder path/or/hub-id --knowledge_base kb/ --data_dir dwie/ \
         --output_dir runs/mine --num_train_epochs 5 --encoder_learning_rate 5e-5
 
-From a checkpoint: give ``--model`` instead of ``--encoder``. Every field of `CorefELTrainingArguments` is an option;
+From a checkpoint: give ``--model`` instead of ``--encoder``. ``--aida_dir`` and ``--gum_dir`` add those corpora, GUM
+under the mention scope ``all``, which ``--config`` has to name. Every field of `CorefELTrainingArguments` is an option;
 ``--config '{"head": "local"}'`` sets fields of `CorefELConfig`. Every tenth training article is the development set.
 """
 
@@ -15,21 +16,35 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
+from itertools import islice, pairwise
 from pathlib import Path
 
 import torch
 from transformers import AutoTokenizer, HfArgumentParser, set_seed
 from transformers.trainer_utils import get_last_checkpoint
 
-from hf_corefel import CorefELModel, CorefELProcessor, CorefELTrainer, CorefELTrainingArguments, Document, KnowledgeBase
-from hf_corefel.corpora import development_split, read_dwie
+from hf_corefel import (
+    Cluster,
+    CorefELModel,
+    CorefELProcessor,
+    CorefELTrainer,
+    CorefELTrainingArguments,
+    Document,
+    KnowledgeBase,
+    Mention,
+)
+from hf_corefel.corpora import development_split, read_aida, read_dwie, read_gum
 
 
 @dataclass
 class ScriptArguments:
     data_dir: str = field(metadata={"help": "Folder of DWIE articles in the official JSON, with content."})
+    aida_dir: str | None = field(default=None, metadata={"help": "Folder of AIDA CoNLL-YAGO, to train on it too."})
+    gum_dir: str | None = field(default=None, metadata={"help": "Folder of GUM, to train on all its mentions too."})
+    dwie_copies: int = field(default=1, metadata={"help": "How often an epoch has the DWIE articles."})
+    max_words: int = field(default=600, metadata={"help": "GUM's documents are cut after that many words."})
     encoder: str | None = field(default=None, metadata={"help": "AutoModel id or folder to start from."})
     model: str | None = field(default=None, metadata={"help": "CorefELModel id or folder to start from."})
     knowledge_base: str | None = field(default=None, metadata={"help": "Folder of a saved KnowledgeBase."})
@@ -63,7 +78,41 @@ def split(arguments: ScriptArguments) -> tuple[list[Document], list[Document]]:
     """Training and development documents."""
     documents = list(read_dwie(arguments.data_dir, "train", strict=False))[: arguments.limit]
     train, development = development_split(documents)
-    return (documents if arguments.train_on_all else train), development
+    train = (documents if arguments.train_on_all else train) * arguments.dwie_copies
+    if arguments.aida_dir:
+        # NIL mentions of one surface are taken for one thing: left apart, they would teach that names never corefer.
+        train += list(read_aida(arguments.aida_dir, "train", nil_clusters="surfaces", strict=False))[: arguments.limit]
+    if arguments.gum_dir:
+        for document in islice(read_gum(arguments.gum_dir, "train", strict=False), arguments.limit):
+            train += cut(replace(document, mention_scope="all"), arguments.max_words)
+    return train, development
+
+
+def cut(document: Document, max_words: int) -> list[Document]:
+    """A document with words in parts of about equal length at ends of sentences, each with the clusters inside."""
+    words = document.words or []
+    parts = -(-len(words) // max_words)
+    if parts <= 1:
+        return [document]
+    ends = [e for (_, e), (b, _) in pairwise(words) if "\n" in document.text[e:b]]
+    wanted = [words[len(words) * part // parts][0] for part in range(1, parts)]
+    bounds = [0, *(min(ends, key=lambda end: abs(end - place)) for place in wanted), len(document.text)]
+    pieces = []
+    for number, (begin, end) in enumerate(pairwise(bounds)):
+
+        def inside(b: int, e: int, begin: int = begin, end: int = end) -> bool:
+            return begin <= b and e <= end
+
+        clusters = [
+            Cluster(tuple(Mention(m.begin - begin, m.end - begin) for m in kept), cluster.entity)
+            for cluster in document.clusters or []
+            if (kept := [m for m in cluster.mentions if inside(*m.offsets)])
+        ]
+        moved = [(b - begin, e - begin) for b, e in words if inside(b, e)]
+        name = f"{document.id}.{number}"
+        text = document.text[begin:end]
+        pieces.append(Document(text, name, moved, clusters=clusters, mention_scope=document.mention_scope))
+    return pieces
 
 
 def record(
@@ -75,7 +124,7 @@ def record(
         "command": ["python", *sys.argv],
         "commit": git.stdout.strip() or None,
         "seed": training.seed,
-        "train_ids": sorted(document.id or "" for document in train),
+        "train_ids": sorted({document.id or "" for document in train}),
         "trained_on_development": arguments.train_on_all,
         "versions": {name: version(name) for name in ("torch", "transformers", "hf-corefel")},
     }

@@ -1,25 +1,31 @@
-"""Build a knowledge base folder from alias tables and entity titles.
+"""Build a knowledge base folder from alias tables, a corpus' training mentions, and entity titles.
 
-    python experiments/build_knowledge_base.py --aliases aliases.jsonl.gz --titles \
+    python experiments/build_knowledge_base.py --aliases aliases.jsonl.gz --titles --lower \
         --encoder path/to/encoder --vector-size 128 --out kb
 
-Descriptions are used to make vectors richer and are not stored.
+Descriptions and links between entities are used to make vectors richer and are not stored.
 """
 
 from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from transformers import AutoModel, AutoTokenizer
 
+from hf_corefel.corpora import read_aida, read_dwie_annotations
 from hf_corefel.entity_vectors import vectors_from_titles
 from hf_corefel.kb import AliasRow, KnowledgeBase, KnowledgeBaseError, read_alias_jsonl, read_jsonl
 
 MAX_CANDIDATES = 16
+# Share of a surface's corpus counts that an entity gets as its prior where the alias table lacks it.
+CORPUS_WEIGHT = 0.1
+MAX_LINKS = 8
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespace:
@@ -28,8 +34,21 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespac
     parser.add_argument(
         "--aliases", type=Path, nargs="+", required=True, metavar="FILE", help="alias tables, .jsonl[.gz]"
     )
+    parser.add_argument(
+        "--aida", type=Path, metavar="FILE", help="AIDA CoNLL-YAGO: adds what its training mentions stand for"
+    )
     parser.add_argument("--titles", action="store_true", help="add the title of an entity as a surface of its own")
     parser.add_argument("--bare-titles", action="store_true", help="also without the parenthesis at its end")
+    parser.add_argument(
+        "--lower", action="store_true", help="add every surface with its first letter lower-cased: common words too"
+    )
+    parser.add_argument(
+        "--without-test-surfaces",
+        type=Path,
+        metavar="DWIE",
+        help="leave out the surfaces of --aliases that only test articles of DWIE (in this folder) have",
+    )
+    parser.add_argument("--links", type=Path, metavar="FILE", help='{"entity", "links"} lines, .jsonl[.gz]')
     parser.add_argument(
         "--descriptions", type=Path, metavar="FILE", help='{"entity", "key", "text"} lines, .jsonl[.gz]'
     )
@@ -62,33 +81,124 @@ def title_rows(entities: Iterable[str], known: set[str], *, bare: bool) -> list[
     ]
 
 
-def read_descriptions(path: Path) -> dict[str, str]:
-    """Texts by entity."""
-    descriptions: dict[str, str] = {}
+def with_counts(rows: Iterable[AliasRow], counts: Mapping[str, Mapping[str, int]]) -> list[AliasRow]:
+    """Adds what the surfaces of a corpus stand for, by their counts ``{surface: {entity: count}}``.
+
+    A surface that is new gets the shares of its counts as priors; one that is known keeps its priors and gets the
+    entities that it lacks, with a small part of their share.
+    """
+    table: dict[str, dict[str, float]] = {}
+    for row in rows:
+        entry = table.setdefault(row.surface.strip(), {})
+        for entity, prior in row.candidates:
+            entry[entity] = max(prior, entry.get(entity, 0.0))
+    known = set(table)
+    for surface, entities in counts.items():
+        entry, weight = table.setdefault(surface, {}), CORPUS_WEIGHT if surface in known else 1.0
+        total = sum(entities.values())
+        for entity, count in entities.items():
+            entry.setdefault(entity, weight * count / total)
+    return [AliasRow(surface, list(entry.items())) for surface, entry in table.items()]
+
+
+def aida_counts(path: Path) -> dict[str, Counter[str]]:
+    """What the linked mentions of AIDA's training documents stand for."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for document in read_aida(path, "train", strict=False):
+        for cluster in document.clusters or []:
+            if cluster.entity is not None:
+                for mention in cluster.mentions:
+                    counts[document.text[mention.begin : mention.end].strip()][cluster.entity] += 1
+    return counts
+
+
+def lower_rows(rows: Iterable[AliasRow]) -> list[AliasRow]:
+    """The rows again with the first letter of the surface lower-cased, where no row has that surface.
+
+    An alias table made from a corpus' mentions gives them away: whatever is in it is a name. With common words in
+    it ("apple", "the times"), finding the mentions is left to the model.
+    """
+    table = {row.surface: row for row in rows}
+    added: dict[str, list[AliasRow]] = defaultdict(list)
+    for surface, row in table.items():
+        small = surface[:1].lower() + surface[1:]
+        if small not in table:
+            added[small].append(row)
+    return [
+        AliasRow(surface, [pair for row in originals for pair in row.candidates])
+        for surface, originals in added.items()
+    ]
+
+
+def test_only_surfaces(folder: Path) -> set[str]:
+    """Surfaces that are mentions in DWIE's test articles and in no training article, whether they have text or not."""
+    surfaces = {
+        split: {
+            mention.text.strip()
+            for article in read_dwie_annotations(folder, split)
+            for cluster in article.clusters
+            for mention in cluster.mentions
+            if mention.text
+        }
+        for split in ("train", "test")
+    }
+    return surfaces["test"] - surfaces["train"]
+
+
+def read_field(path: Path, name: str, kind: type) -> dict[str, Any]:
+    """The field `name` of every line, by the line's entity."""
+    values: dict[str, Any] = {}
     for where, data in read_jsonl(path):
         if (
             not isinstance(data, dict)
             or not isinstance(data.get("entity"), str)
-            or not isinstance(data.get("text"), str)
+            or not isinstance(data.get(name), kind)
         ):
-            raise KnowledgeBaseError(f"{where}: expected an object with the strings 'entity' and 'text'")
-        descriptions[data["entity"]] = data["text"]
-    return descriptions
+            raise KnowledgeBaseError(
+                f"{where}: expected an object with the string 'entity' and the {kind.__name__} {name!r}"
+            )
+        values[data["entity"]] = data[name]
+    return values
+
+
+def texts_of_entities(options: argparse.Namespace) -> dict[str, str]:
+    """What stands for an entity beside its title: its description, else the titles that it links to."""
+    texts: dict[str, str] = {}
+    if options.links:
+        for entity, links in read_field(options.links, "links", list).items():
+            names = [link.replace("_", " ") for link in links if link.partition("_(")[0] != entity][:MAX_LINKS]
+            if names:
+                texts[entity] = "see " + ", ".join(names)
+    if options.descriptions:
+        texts |= read_field(options.descriptions, "text", str)
+    return texts
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Builds and saves the knowledge base."""
     options = parse_arguments(arguments)
     rows = [row for path in options.aliases for row in read_alias_jsonl(path, clip_priors=True)]
-    entities = sorted({entity for row in rows for entity, _ in row.candidates})
+    entities = {entity for row in rows for entity, _ in row.candidates}
+    if options.without_test_surfaces:
+        hidden = test_only_surfaces(options.without_test_surfaces)
+        rows = [row for row in rows if row.surface.strip() not in hidden]
+    if options.aida:
+        rows = with_counts(rows, aida_counts(options.aida))
+        entities |= {entity for row in rows for entity, _ in row.candidates}
+    texts = texts_of_entities(options)
+    if options.descriptions:
+        entities |= set(read_field(options.descriptions, "text", str))
+    names_of_entities = sorted(entities)
     if options.titles or options.bare_titles:
-        rows += title_rows(entities, {row.surface for row in rows}, bare=options.bare_titles)
+        rows += title_rows(names_of_entities, {row.surface for row in rows}, bare=options.bare_titles)
+    if options.lower:
+        rows += lower_rows(rows)
 
     names, vectors = vectors_from_titles(
-        entities,
+        names_of_entities,
         AutoModel.from_pretrained(options.encoder),
         AutoTokenizer.from_pretrained(options.encoder),
-        descriptions=read_descriptions(options.descriptions) if options.descriptions else None,
+        descriptions=texts,
         size=options.vector_size,
         max_description_length=options.description_length,
         batch_size=options.batch_size,
@@ -100,9 +210,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "aliases": [path.name for path in options.aliases],
         "titles_as_surfaces": options.titles or options.bare_titles,
         "titles_without_parenthesis": options.bare_titles,
+        "first_letter_lower_cased": options.lower,
+        "training_mentions": options.aida.name if options.aida else None,
+        "without_surfaces_of_test_articles_only": options.without_test_surfaces is not None,
         "vectors": {
             "encoder": "/".join(options.encoder.parts[-2:]),
-            "text": "title : beginning of the description, where known" if options.descriptions else "title",
+            "text": "title : beginning of the description, else the titles it links to" if texts else "title",
+            "links": options.links.name if options.links else None,
             "descriptions": options.descriptions.name if options.descriptions else None,
             "description_length": options.description_length if options.descriptions else None,
             "reduction": f"PCA to {options.vector_size}, then scaled to a mean square of 1",

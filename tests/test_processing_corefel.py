@@ -68,6 +68,7 @@ def test_tensors_of_one_document(processor: CorefELProcessor) -> None:
         "piece_positions": (1, t),
         **{f"span_{name}": (1, s) for name in ("begin", "end", "width", "mask")},
         "span_cases": (1, s, 2),
+        "mention_scope": (1,),
         "span_limits": (1,),
         "keep_all": (1,),
         "candidates": (1, s, 3),

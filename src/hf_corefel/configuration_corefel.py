@@ -9,12 +9,15 @@ from typing import Any
 
 from transformers import AutoConfig, PretrainedConfig
 
+from .documents import MENTION_SCOPES
 from .heads import EDGE_ACTIVATIONS, HEADS, ROOT_SCORES
 
-__all__ = ["HEADS", "HEAD_MODULES", "CorefELConfig"]
+__all__ = ["HEADS", "HEAD_MODULES", "SCOPE_FIELDS", "CorefELConfig"]
 
 # Parameters that a head may need beyond encoder, spans and pruner.
 HEAD_MODULES = ("pairs", "entities", "pair_root", "entity_root", "nil")
+# What a mention scope may set for itself; the rest it takes from the configuration's own fields.
+SCOPE_FIELDS = ("max_span_words", "max_span_pieces", "span_keep_ratio")
 _CHOICES = {
     "head": HEADS,
     "root_score": ROOT_SCORES,
@@ -33,13 +36,20 @@ _POSITIVE = (
     "max_candidates",
     "window_size",
 )
-_NOT_NEGATIVE = ("min_kept_spans", "case_embedding_size", "pair_product_dim", "ffnn_depth", "window_overlap")
+_NOT_NEGATIVE = (
+    "min_kept_spans",
+    "case_embedding_size",
+    "scope_embedding_size",
+    "pair_product_dim",
+    "ffnn_depth",
+    "window_overlap",
+)
 _RANGES: tuple[tuple[str, Callable[[float], bool], str], ...] = (
     ("span_keep_ratio", lambda value: 0.0 < value <= 5.0, "in (0, 5]"),
     ("dropout", lambda value: 0.0 <= value < 1.0, "in [0, 1)"),
     ("mention_loss_weight", lambda value: 0.0 <= value < math.inf, "of at least 0"),
 )
-_FLAGS = ("use_width_prior", "use_candidate_prior")
+_FLAGS = ("use_width_prior", "use_candidate_prior", "use_entity_product", "use_entity_context")
 
 
 class CorefELConfig(PretrainedConfig):
@@ -63,6 +73,10 @@ class CorefELConfig(PretrainedConfig):
         distance_embedding_size: Size of the pair's span-order distance embedding.
         case_embedding_size: Size of the letter-case embeddings of a span's first and last word, for uncased
             encoders; 0 leaves them out.
+        mention_scopes: Which mentions are wanted, by name (``named``: names only, ``all``: with pronouns and
+            descriptions), each with its own `SCOPE_FIELDS` where they differ from the fields above. The scope of a
+            document is an input of the model; documents that name none have the first one. None: there is one scope.
+        scope_embedding_size: Size of the embedding of the scope in g, where there are scopes.
         use_width_prior: Adds a learned score of the span's width to Φp, as the research code does.
         mention_ffnn_size: Hidden size of FFNN_P.
         pair_ffnn_size: Hidden size of FFNN_C.
@@ -72,6 +86,10 @@ class CorefELConfig(PretrainedConfig):
         entity_vector_size: Width D of the knowledge base's entity vectors.
         max_candidates: Candidates looked up for a span (K), best priors first.
         use_candidate_prior: Feeds the candidate's log prior to FFNN_L (not in the paper).
+        use_entity_product: Feeds FFNN_L the product of a projection of g and the entity vector, as the pair scorer
+            has one (not in the paper).
+        use_entity_context: Feeds FFNN_L the product of the entity vector and the document's mean one, over the kept
+            spans' candidates by mention probability and prior (not in the paper).
         dropout: Dropout of span representations and FFNNs.
         mention_loss_weight: Weight of the pruner's loss beside the head's.
         window_size: Pieces a window, special tokens included.
@@ -100,6 +118,8 @@ class CorefELConfig(PretrainedConfig):
         width_embedding_size: int = 20,
         distance_embedding_size: int = 20,
         case_embedding_size: int = 0,
+        mention_scopes: dict[str, dict[str, Any]] | None = None,
+        scope_embedding_size: int = 20,
         use_width_prior: bool = False,
         mention_ffnn_size: int = 300,
         pair_ffnn_size: int = 300,
@@ -109,6 +129,8 @@ class CorefELConfig(PretrainedConfig):
         entity_vector_size: int = 200,
         max_candidates: int = 16,
         use_candidate_prior: bool = False,
+        use_entity_product: bool = False,
+        use_entity_context: bool = False,
         dropout: float = 0.3,
         mention_loss_weight: float = 1.0,
         window_size: int = 384,
@@ -137,6 +159,8 @@ class CorefELConfig(PretrainedConfig):
         self.width_embedding_size = width_embedding_size
         self.distance_embedding_size = distance_embedding_size
         self.case_embedding_size = case_embedding_size
+        self.mention_scopes = copy.deepcopy(mention_scopes)
+        self.scope_embedding_size = scope_embedding_size
         self.use_width_prior = use_width_prior
         self.mention_ffnn_size = mention_ffnn_size
         self.pair_ffnn_size = pair_ffnn_size
@@ -146,6 +170,8 @@ class CorefELConfig(PretrainedConfig):
         self.entity_vector_size = entity_vector_size
         self.max_candidates = max_candidates
         self.use_candidate_prior = use_candidate_prior
+        self.use_entity_product = use_entity_product
+        self.use_entity_context = use_entity_context
         self.dropout = dropout
         self.mention_loss_weight = mention_loss_weight
         self.window_size = window_size
@@ -177,6 +203,7 @@ class CorefELConfig(PretrainedConfig):
         for name in _FLAGS:
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"CorefELConfig.{name} must be True or False; got {getattr(self, name)!r}")
+        self._check_scopes()
         unknown = [name for name in self.head_modules if name not in HEAD_MODULES]
         if unknown:
             raise ValueError(f"CorefELConfig.head_modules may name {', '.join(HEAD_MODULES)}; got {unknown[0]!r}")
@@ -196,6 +223,33 @@ class CorefELConfig(PretrainedConfig):
                 f"CorefELConfig.window_size ({self.window_size}) is longer than the encoder reads "
                 f"(max_position_embeddings={positions}); set window_size to at most that"
             )
+
+    def _check_scopes(self) -> None:
+        if self.mention_scopes is None:
+            return
+        if not isinstance(self.mention_scopes, dict) or not self.mention_scopes:
+            raise ValueError(
+                f"CorefELConfig.mention_scopes must be a dict of scopes, or None; got {self.mention_scopes!r}"
+            )
+        for name, fields in self.mention_scopes.items():
+            where = f"CorefELConfig.mention_scopes[{name!r}]"
+            if name not in MENTION_SCOPES:
+                raise ValueError(f"CorefELConfig.mention_scopes may name {', '.join(MENTION_SCOPES)}; got {name!r}")
+            if not isinstance(fields, dict) or not set(fields) <= set(SCOPE_FIELDS):
+                raise ValueError(f"{where} must be a dict with any of {', '.join(SCOPE_FIELDS)}; got {fields!r}")
+            for field, value in fields.items():
+                number = isinstance(value, int | float) and not isinstance(value, bool)
+                whole = field != "span_keep_ratio"
+                if not number or (whole and (value < 1 or value != int(value))) or not value > 0.0:
+                    raise ValueError(
+                        f"{where}[{field!r}] must be a positive {'integer' if whole else 'number'}; got {value!r}"
+                    )
+
+    @property
+    def longest_span(self) -> int:
+        """Words of the longest span of any scope."""
+        scopes = (self.mention_scopes or {}).values()
+        return max([self.max_span_words, *(scope.get("max_span_words", 0) for scope in scopes)])
 
     @classmethod
     def from_dict(cls, config_dict: dict[str, Any], **kwargs: Any) -> Any:

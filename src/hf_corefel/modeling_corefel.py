@@ -22,7 +22,6 @@ __all__ = ["CorefELModel", "CorefELOutput", "CorefELPreTrainedModel"]
 logger = logging.get_logger(__name__)
 
 _PAIRS, _ENTITIES, _PAIR_ROOT, _ENTITY_ROOT, _NIL = HEAD_MODULES
-
 # Where their parameters are. The root and NIL vectors belong to a scorer.
 _PREFIXES = {
     _PAIRS: "pairs.",
@@ -120,7 +119,7 @@ class CorefELModel(CorefELPreTrainedModel):
     def __init__(self, config: CorefELConfig) -> None:
         super().__init__(config)
         config.check_values()
-        # In the precision of the rest, which need not be the one that the encoder was stored in.
+        # In the precision of the rest, not the one that the encoder was stored in.
         encoder = AutoModel.from_config(copy.deepcopy(config.encoder_config), dtype=torch.get_default_dtype())
         if getattr(encoder, "pooler", None) is not None:
             # Never used, and a parameter without gradient stops distributed training.
@@ -129,17 +128,19 @@ class CorefELModel(CorefELPreTrainedModel):
         self.encoder = WindowEncoder(encoder)
         self.spans = SpanRepresentation(
             config.get_text_config().hidden_size,
-            config.max_span_words,
+            config.longest_span,
             config.width_embedding_size,
             config.case_embedding_size,
             config.dropout,
+            len(config.mention_scopes or ()),
+            config.scope_embedding_size,
         )
         self.pruner = MentionPruner(
             self.spans.size,
             config.mention_ffnn_size,
             config.ffnn_depth,
             config.dropout,
-            config.max_span_words,
+            config.longest_span,
             config.width_embedding_size if config.use_width_prior else 0,
         )
         self._add_modules(set(config.head_modules) | modules_of(config.head, config.root_score))
@@ -173,6 +174,8 @@ class CorefELModel(CorefELPreTrainedModel):
                 config.use_candidate_prior,
                 with_nil=_NIL in names,
                 with_root=_ENTITY_ROOT in names,
+                use_product=config.use_entity_product,
+                use_context=config.use_entity_context,
             )
         else:
             if _NIL in names - has:
@@ -299,6 +302,7 @@ class CorefELModel(CorefELPreTrainedModel):
         log_priors: Tensor,
         entity_vectors: Tensor,
         span_cases: Tensor | None = None,
+        mention_scope: Tensor | None = None,
         gold_clusters: Tensor | None = None,
         gold_entities: Tensor | None = None,
     ) -> CorefELOutput:
@@ -320,12 +324,13 @@ class CorefELModel(CorefELPreTrainedModel):
             log_priors: ``[B, S, K]``.
             entity_vectors: ``[B, E, D]``.
             span_cases: ``[B, S, 2]`` letter-case classes of the first and last word.
+            mention_scope: ``[B]`` number of each document's scope in `CorefELConfig.mention_scopes`.
             gold_clusters: ``[B, S]`` cluster of each span, -1 where it is no gold mention.
             gold_entities: ``[B, S]`` entity row of its cluster, -1 for NIL.
         """
         config = self.config
         pieces = self.encoder(input_ids, attention_mask, piece_positions)
-        vectors = self.spans(pieces, span_begin, span_end, span_width, span_cases, span_mask)
+        vectors = self.spans(pieces, span_begin, span_end, span_width, span_cases, span_mask, mention_scope)
         span_scores = self.pruner(vectors, span_width)
         kept = self.pruner.select(span_scores, span_begin, span_end, span_mask, span_limits, keep_all)
         mask, index = kept >= 0, kept.clamp(min=0)
@@ -333,9 +338,9 @@ class CorefELModel(CorefELPreTrainedModel):
         slots = index.unsqueeze(-1).expand(-1, -1, candidates.shape[-1])
         kept_candidates = candidates.gather(1, slots).masked_fill(~mask.unsqueeze(-1), -1)
         needs = modules_of(config.head, config.root_score)
-        link = vectors.new_zeros(kept_candidates.shape)
+        mention, link = span_scores.gather(1, index), vectors.new_zeros(kept_candidates.shape)
         if _ENTITIES in needs:
-            link = self.entities(spans, kept_candidates, log_priors.gather(1, slots), entity_vectors)
+            link = self.entities(spans, kept_candidates, log_priors.gather(1, slots), entity_vectors, mention)
         if _PAIRS in needs:
             pair = self.pairs(spans, antecedents_only=config.head != "global")
         else:
@@ -350,18 +355,18 @@ class CorefELModel(CorefELPreTrainedModel):
         output = CorefELOutput(
             span_scores=span_scores,
             kept=kept,
-            mention=span_scores.gather(1, index),
+            mention=mention,
             link=link,
             pair=pair,
             root_pair=root_pair,
             nil=nil,
             candidates=kept_candidates,
         )
-        if gold_clusters is not None:
-            if gold_entities is None:
-                raise ValueError("gold_entities: needed beside gold_clusters")
-            output = self._with_loss(output, gold_clusters, gold_entities, span_mask, index)
-        return output
+        if gold_clusters is None:
+            return output
+        if gold_entities is None:
+            raise ValueError("gold_entities: needed beside gold_clusters")
+        return self._with_loss(output, gold_clusters, gold_entities, span_mask, index)
 
     def edge_scores(self, output: CorefELOutput) -> EdgeScores:
         """The output as the scores that heads take, in float32 at least."""
@@ -390,5 +395,5 @@ class CorefELModel(CorefELPreTrainedModel):
         mention_loss = (losses * span_mask).sum() / len(losses)
         head_loss = self.head.loss(scores, gold).float()
         loss = self.config.mention_loss_weight * mention_loss + head_loss
-        # A new output: one that is set afterwards is an attribute only, and is lost where outputs are copied as dicts.
+        # A new output: what is set afterwards is an attribute only, lost where outputs are copied as dicts.
         return CorefELOutput(loss=loss, mention_loss=mention_loss, head_loss=head_loss, **output)

@@ -17,7 +17,7 @@ from transformers.utils import cached_file
 
 from .alignment import Alignment, AlignmentReport, align_clusters
 from .configuration_corefel import CorefELConfig
-from .documents import Candidate, Document
+from .documents import Candidate, Document, DocumentError
 from .kb import KnowledgeBase
 from .processing import PieceTokenizer, SpanTable, Windows, enumerate_spans, given_spans, lay_out_windows, split_words
 from .repositories import FINGERPRINT_FILE, HubOptions, download_folder, upload_folder
@@ -36,6 +36,7 @@ _FIELDS = (
     "max_candidates",
     "window_size",
     "window_overlap",
+    "mention_scopes",
 )
 _SMALLEST_PRIOR = 1e-6
 
@@ -50,6 +51,7 @@ class EncodedDocument:
         windows: How they are read.
         spans: The S candidate spans.
         limit: Most spans that the pruner may keep.
+        scope: Number of its mention scope.
         keep_all: Whether the spans are given mentions, none of which is dropped.
         candidates: ``[S, K]`` rows of `entities`, -1 on padding.
         log_priors: ``[S, K]`` float32.
@@ -64,6 +66,7 @@ class EncodedDocument:
     windows: Windows
     spans: SpanTable
     limit: int
+    scope: int
     keep_all: bool
     candidates: np.ndarray
     log_priors: np.ndarray
@@ -175,6 +178,7 @@ class CorefELProcessor:
             settings = json.loads(Path(path).read_text(encoding="utf-8"))
         except ValueError as error:
             raise ValueError(f"{path}: no valid JSON: {error}") from error
+        settings.setdefault("mention_scopes", None)  # older processors know of none
         missing = [field for field in _FIELDS if field not in settings]
         if missing:
             raise ValueError(f"{path}: missing field {missing[0]!r}; save the processor again")
@@ -221,7 +225,8 @@ class CorefELProcessor:
         """
         if isinstance(document, str):
             document = Document(document)
-        settings, text, warnings = self.settings, document.text, []
+        text, warnings = document.text, []
+        scope, settings = self._scope(document)
         words = split_words(text, document.words)
         pieces = self._split_pieces(text, words)
         ends = pieces.last[pieces.last >= 0] + 1
@@ -255,6 +260,7 @@ class CorefELProcessor:
             windows=windows,
             spans=spans,
             limit=limit,
+            scope=scope,
             keep_all=document.mentions is not None,
             candidates=candidates,
             log_priors=log_priors,
@@ -263,6 +269,19 @@ class CorefELProcessor:
             entity_vectors=vectors,
             warnings=warnings,
         )
+
+    def _scope(self, document: Document) -> tuple[int, dict[str, Any]]:
+        """Number of a document's mention scope, and the settings under it."""
+        scopes: dict[str, dict[str, Any]] = self.settings["mention_scopes"] or {}
+        name = document.mention_scope
+        if name is not None and name not in scopes:
+            known = f"takes {', '.join(scopes)}" if scopes else "was trained with one scope only; leave it out"
+            raise DocumentError(f"{document.name}.mention_scope: {name!r}, but this model {known}")
+        if not scopes:
+            return 0, self.settings
+        names = list(scopes)
+        number = 0 if name is None else names.index(name)
+        return number, {**self.settings, **scopes[names[number]]}
 
     def _candidates(
         self, document: Document, spans: SpanTable, warnings: list[str]
@@ -337,6 +356,7 @@ class CorefELProcessor:
             "span_cases": _pad([d.spans.case for d in documents], 0),
             "span_mask": _pad([np.ones(len(d.spans), dtype=bool) for d in documents], False),
             "span_limits": np.array([d.limit for d in documents], dtype=np.int64),
+            "mention_scope": np.array([d.scope for d in documents], dtype=np.int64),
             "keep_all": np.array([d.keep_all for d in documents], dtype=bool),
             "candidates": _pad([d.candidates for d in documents], -1),
             "log_priors": _pad([d.log_priors for d in documents], 0.0),

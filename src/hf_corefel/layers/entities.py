@@ -11,7 +11,7 @@ __all__ = ["EntityScorer"]
 
 
 class EntityScorer(nn.Module):
-    """Φℓ(i, e) = FFNN_L([g_i; e]), with the log prior as one more input on request.
+    """Φℓ(i, e) = FFNN_L([g_i; e]), with further inputs on request.
 
     Args:
         span_size: Width G of span vectors.
@@ -22,6 +22,8 @@ class EntityScorer(nn.Module):
         use_prior: Feeds log p(e | surface).
         with_nil: Adds a learned vector for an explicit NIL candidate (standalone linking).
         with_root: Adds a learned root vector (``root_score="original"``).
+        use_product: Feeds (W g_i) ⊙ e, of width D: a sum of projections alone compares a span with an entity badly.
+        use_context: Feeds e ⊙ m, where m is the document's mean entity vector: entities of one text are related.
     """
 
     def __init__(
@@ -34,12 +36,17 @@ class EntityScorer(nn.Module):
         use_prior: bool,
         with_nil: bool,
         with_root: bool,
+        use_product: bool = False,
+        use_context: bool = False,
     ) -> None:
         super().__init__()
         first = FeedForward.first_size(ffnn_size, depth)
         self.span = nn.Linear(span_size, first)
         self.entity = nn.Linear(entity_size, first, bias=False)
         self.prior = nn.Linear(1, first, bias=False) if use_prior else None
+        self.factor = nn.Linear(span_size, entity_size, bias=False) if use_product else None
+        self.product = nn.Linear(entity_size, first, bias=False) if use_product else None
+        self.context = nn.Linear(entity_size, first, bias=False) if use_context else None
         self.ffnn = FeedForward(ffnn_size, depth, dropout)
         self.entity_size = entity_size
         if with_nil:
@@ -55,7 +62,14 @@ class EntityScorer(nn.Module):
         """Gives the scorer a root vector, likewise."""
         self.root = nn.Parameter(torch.empty(self.entity_size))
 
-    def forward(self, spans: Tensor, candidates: Tensor, log_priors: Tensor, entity_vectors: Tensor) -> Tensor:
+    def forward(
+        self,
+        spans: Tensor,
+        candidates: Tensor,
+        log_priors: Tensor,
+        entity_vectors: Tensor,
+        mention_scores: Tensor | None = None,
+    ) -> Tensor:
         """Scores of candidates.
 
         Args:
@@ -63,23 +77,46 @@ class EntityScorer(nn.Module):
             candidates: ``[B, N, K]`` rows of `entity_vectors`, -1 on padding.
             log_priors: ``[B, N, K]``.
             entity_vectors: ``[B, E, D]``.
+            mention_scores: ``[B, N]`` Φp, for the document's mean entity vector; every span counts alike when None.
 
         Returns:
             ``[B, N, K]``, 0 on padding.
         """
         batch, n, k = (candidates >= 0).nonzero(as_tuple=True)
+        rows = candidates[batch, n, k]
         # Knowledge bases speak float32, whatever the model's weights are held in.
-        entities = self.entity(entity_vectors.to(self.entity.weight.dtype))
-        hidden = self.span(spans)[batch, n] + entities[batch, candidates[batch, n, k]]
+        vectors = entity_vectors.to(self.entity.weight.dtype)
+        entities = self.entity(vectors)
+        if self.context is not None:
+            weights = log_priors[batch, n, k].to(vectors.dtype).exp()
+            if mention_scores is not None:
+                weights = weights * torch.sigmoid(mention_scores.detach())[batch, n].to(vectors.dtype)
+            entities = entities + self.context(vectors * _document_mean(vectors, batch, rows, weights))
+        hidden = self.span(spans)[batch, n] + entities[batch, rows]
+        if self.factor is not None and self.product is not None:
+            hidden = hidden + self.product(self.factor(spans)[batch, n] * vectors[batch, rows])
         if self.prior is not None:
             hidden = hidden + self.prior(log_priors[batch, n, k].unsqueeze(-1).to(hidden.dtype))
         scores = self.ffnn(hidden)
         return scores.new_zeros(candidates.shape).index_put((batch, n, k), scores)
 
     def score_nil(self, spans: Tensor) -> Tensor:
-        """Φℓ(s, NIL) ``[B, N]``."""
-        return self.ffnn(self.span(spans) + self.entity(self.nil))
+        """Φℓ(s, NIL) ``[B, N]``; what NIL has to do with the document's entities is not asked."""
+        return self._score_vector(spans, self.nil)
 
     def score_root(self, spans: Tensor) -> Tensor:
         """Φℓ(s, root) ``[B, N]``, the research code's root score."""
-        return self.ffnn(self.span(spans) + self.entity(self.root))
+        return self._score_vector(spans, self.root)
+
+    def _score_vector(self, spans: Tensor, vector: Tensor) -> Tensor:
+        hidden = self.span(spans) + self.entity(vector)
+        if self.factor is not None and self.product is not None:
+            hidden = hidden + self.product(self.factor(spans) * vector)
+        return self.ffnn(hidden)
+
+
+def _document_mean(vectors: Tensor, batch: Tensor, rows: Tensor, weights: Tensor) -> Tensor:
+    """Weighted mean ``[B, 1, D]`` of the entity vectors ``[B, E, D]`` at `rows` of the documents `batch`."""
+    total = vectors.new_zeros(vectors.shape[:2]).index_put((batch, rows), weights, accumulate=True)
+    mean = torch.einsum("be,bed->bd", total, vectors) / total.sum(dim=1, keepdim=True).clamp(min=1e-6)
+    return mean.unsqueeze(1)

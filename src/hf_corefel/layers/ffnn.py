@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor, nn
 
 __all__ = ["FeedForward"]
@@ -35,4 +36,11 @@ class FeedForward(nn.Module):
 
     def forward(self, hidden: Tensor) -> Tensor:
         """Projected inputs ``[..., size]`` to scores ``[...]``."""
-        return self.layers(hidden).squeeze(-1)
+        if len(self.layers) == 0:
+            return hidden.squeeze(-1)
+        hidden, score = self.layers[:-1](hidden), self.layers[-1]
+        if hidden.dtype == score.weight.dtype:
+            return score(hidden).squeeze(-1)
+        # Autocast: scores are logarithms of weights that are summed over a tree, too coarse in half precision.
+        with torch.autocast(hidden.device.type, enabled=False):
+            return score(hidden.to(score.weight.dtype)).squeeze(-1)

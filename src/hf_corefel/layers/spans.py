@@ -20,18 +20,37 @@ class SpanRepresentation(nn.Module):
         width_size: Size of the width embedding.
         case_size: Size of the letter-case embedding of the first and of the last word; 0 for none.
         dropout: Dropout of the result.
+        scopes: Number of mention scopes; 0 for none.
+        scope_size: Size of the embedding of a document's scope.
     """
 
-    def __init__(self, hidden_size: int, max_words: int, width_size: int, case_size: int, dropout: float) -> None:
+    def __init__(
+        self,
+        hidden_size: int,
+        max_words: int,
+        width_size: int,
+        case_size: int,
+        dropout: float,
+        scopes: int = 0,
+        scope_size: int = 0,
+    ) -> None:
         super().__init__()
         self.width = nn.Embedding(max_words + 1, width_size)
         self.attention = nn.Linear(hidden_size, 1)
         self.case = nn.Embedding(NUM_CASES, case_size) if case_size else None
+        self.scope = nn.Embedding(scopes, scope_size) if scopes and scope_size else None
         self.dropout = nn.Dropout(dropout)
-        self.size = 3 * hidden_size + width_size + 2 * case_size
+        self.size = 3 * hidden_size + width_size + 2 * case_size + (scope_size if self.scope is not None else 0)
 
     def forward(
-        self, pieces: Tensor, begin: Tensor, end: Tensor, width: Tensor, case: Tensor | None, mask: Tensor
+        self,
+        pieces: Tensor,
+        begin: Tensor,
+        end: Tensor,
+        width: Tensor,
+        case: Tensor | None,
+        mask: Tensor,
+        scope: Tensor | None = None,
     ) -> Tensor:
         """Builds g.
 
@@ -42,6 +61,7 @@ class SpanRepresentation(nn.Module):
             width: ``[B, S]`` words of each span; longer than `max_words` counts as that.
             case: ``[B, S, 2]`` letter-case classes of the first and last word; unused without case embeddings.
             mask: ``[B, S]``, False on padding.
+            scope: ``[B]`` number of each document's mention scope; the first one when None.
 
         Returns:
             ``[B, S, G]`` with ``G = size``, zero on padding.
@@ -57,6 +77,9 @@ class SpanRepresentation(nn.Module):
             if case is None:
                 raise ValueError("span_cases: needed where config.case_embedding_size > 0; CorefELProcessor gives them")
             parts.append(self.case(case).flatten(2))
+        if self.scope is not None:
+            scope = begin.new_zeros(len(begin)) if scope is None else scope
+            parts.append(self.scope(scope).unsqueeze(1).expand(-1, begin.shape[1], -1))
         vectors = self.dropout(torch.cat(parts, dim=-1))
         return torch.where(mask.unsqueeze(-1), vectors, vectors.new_zeros(()))
 

@@ -95,6 +95,8 @@ class CorefELTrainer(Trainer):
                 [{"params": groups[name], "name": name, **settings[name]} for name in groups if groups[name]],
                 betas=(args.adam_beta1, args.adam_beta2),
                 eps=args.adam_epsilon,
+                # As the base class does: without it AdamW takes a third of a step on a CPU.
+                fused=args.optim == "adamw_torch_fused",
             )
             if args.group_max_grad_norm > 0:
                 if self._gradients_are_parts():
