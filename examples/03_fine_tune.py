@@ -21,6 +21,7 @@ from importlib.metadata import version
 from itertools import islice, pairwise
 from pathlib import Path
 
+import numpy as np
 import torch
 from transformers import AutoTokenizer, HfArgumentParser, set_seed
 from transformers.trainer_utils import get_last_checkpoint
@@ -36,6 +37,7 @@ from hf_corefel import (
     Mention,
 )
 from hf_corefel.corpora import development_split, read_aida, read_dwie, read_gum
+from hf_corefel.processing import split_words
 
 
 @dataclass
@@ -94,9 +96,9 @@ def cut(document: Document, max_words: int) -> list[Document]:
     parts = -(-len(words) // max_words)
     if parts <= 1:
         return [document]
-    ends = [e for (_, e), (b, _) in pairwise(words) if "\n" in document.text[e:b]]
-    wanted = [words[len(words) * part // parts][0] for part in range(1, parts)]
-    bounds = [0, *(min(ends, key=lambda end: abs(end - place)) for place in wanted), len(document.text)]
+    ends = np.flatnonzero(split_words(document.text, words).ends_sentence)
+    wanted = [len(words) * part // parts for part in range(1, parts)]
+    bounds = [0, *(words[ends[np.abs(ends - place).argmin()]][1] for place in wanted), len(document.text)]
     pieces = []
     for number, (begin, end) in enumerate(pairwise(bounds)):
 
