@@ -15,7 +15,16 @@ from rich.text import Text
 
 from hf_corefel.documents import AnnotatedDocument, Cluster, Mention
 
-__all__ = ["LEGEND", "ProgressBar", "clusters_table", "document_heading", "make_console", "scores_table", "show"]
+__all__ = [
+    "LEGEND",
+    "ProgressBar",
+    "clusters_table",
+    "document_heading",
+    "make_console",
+    "printable",
+    "scores_table",
+    "show",
+]
 
 PIPED_WIDTH = 100
 _ENTITY_WIDTH = 56
@@ -50,7 +59,7 @@ def show(*parts: Text | Table) -> None:
         print("\n".join(line.rstrip() for line in capture.get().split("\n")), end="", flush=True)
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """One line, without control characters that would command the terminal."""
     return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in " ".join(text.split()))
 
@@ -66,7 +75,7 @@ def _mentions_cell(mentions: tuple[Mention, ...]) -> Text:
         place = f"{mention.begin}–{mention.end}"
         if mention.probability is not None:
             place += f" ({mention.probability:.2f})"
-        places.setdefault(_printable(mention.text or ""), []).append(place)
+        places.setdefault(printable(mention.text or ""), []).append(place)
     lines = [Text.assemble((surface, "bold"), " ", ", ".join(found)) for surface, found in places.items()]
     return Text("\n").join(lines)
 
@@ -82,7 +91,7 @@ def _entity_cell(cluster: Cluster, width: int) -> Text:
 
 def _folded(text: str, style: str, width: int) -> list[Text]:
     """The text in lines of at most `width` columns."""
-    line = _printable(text)
+    line = printable(text)
     return [Text(line[i : i + width], style=style) for i in range(0, len(line), width)]
 
 
@@ -90,7 +99,7 @@ def document_heading(name: str, document: AnnotatedDocument) -> Text:
     """``news.txt: 3 clusters, 7 mentions``."""
     mentions = sum(len(cluster.mentions) for cluster in document.clusters)
     counts = f"{_count(len(document.clusters), 'cluster')}, {_count(mentions, 'mention')}"
-    return Text.assemble((_printable(name), "bold"), f": {counts}")
+    return Text.assemble((printable(name), "bold"), f": {counts}")
 
 
 def clusters_table(document: AnnotatedDocument, width: int = PIPED_WIDTH) -> Table:
