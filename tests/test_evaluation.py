@@ -83,13 +83,13 @@ def test_gold_is_read_after_the_predictions_are_written(
 ) -> None:
     predictions = tmp_path / "predictions.jsonl"
     lines_before_gold: list[int] = []
-    read = evaluation.read_dwie
+    read = evaluation.read_gold
 
     def read_gold(*args: Any, **kwargs: Any) -> Any:
         lines_before_gold.append(len(predictions.read_text().splitlines()))
         return read(*args, **kwargs)
 
-    monkeypatch.setattr(evaluation, "read_dwie", read_gold)
+    monkeypatch.setattr(evaluation, "read_gold", read_gold)
     evaluate_corpus(corpus, model=tiny_folder, predictions=predictions)
     assert lines_before_gold == [3]
 

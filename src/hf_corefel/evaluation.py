@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from .alignment import align_clusters
-from .corpora import read_dwie, read_dwie_texts
+from .corpora import CorpusFormat, MentionKinds, detect_format, read_gold, read_texts
 from .documents import AnnotatedDocument, Document, Mention
 from .formats import read_jsonl
-from .metrics import Scores, SpanRecall, bootstrap_interval, score_documents, span_recall
+from .kb import KnowledgeBase
+from .metrics import Scores, SpanRecall, bootstrap_interval, pronoun_recall, score_documents, span_recall
 from .pipeline_corefel import CorefELPipeline, load_pipeline
 from .processing_corefel import CorefELProcessor
 
@@ -23,6 +25,8 @@ __all__ = ["TableShare", "candidate_share", "evaluate_corpus", "predict", "read_
 _CLUSTERS = ("singleton", "multi_mention", "one_surface", "several_surfaces")
 _INTERVALS = ("coref_f1", "el_mention_f1", "el_hard_f1")
 
+_NAMES: dict[CorpusFormat, str] = {"dwie": "DWIE", "aida": "AIDA", "aida_plus": "AIDA+", "gum": "GUM"}
+
 Progress = Callable[[int, int], None]
 
 
@@ -31,19 +35,25 @@ def evaluate_corpus(
     *,
     split: str = "test",
     model: str | Path | None = None,
+    knowledge_base: str | Path | None = None,
+    mention_scope: str | None = None,
+    given_mentions: bool = False,
     limit: int | None = None,
     out: str | Path | None = None,
     predictions: str | Path | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Scores a model on DWIE.
+    """Scores a model on a corpus: DWIE, AIDA, AIDA+ or GUM, told by its files.
 
     The texts are annotated and the predictions written to a file; then gold is read, and the file scored.
 
     Args:
-        data_dir: The corpus in its official JSON, with content.
-        split: ``train``, ``test`` or ``all``.
+        data_dir: The corpus as its authors ship it, with texts.
+        split: ``train``, ``test``, ``all``, or another that the corpus has; AIDA's ``testb`` is its ``test``.
         model: A saved model; the bundled checkpoint when None.
+        knowledge_base: A saved one in place of the model's own.
+        mention_scope: Which mentions the model looks for, and GUM's gold has: ``named`` (the default) or ``all``.
+        given_mentions: Gives the model the offsets of the gold mentions, and asks for clusters and links only.
         limit: Only that many documents.
         out: Also writes the scores there, as JSON.
         predictions: Where the predictions go, one JSON object a line; a temporary file when None.
@@ -51,20 +61,48 @@ def evaluate_corpus(
 
     Returns:
         Micro scores over the documents as fractions, 95 % bootstrap intervals over documents, what the alias
-        table gives away (see `candidate_share`), and the recall of spans (see `recall_of_spans`).
+        table gives away (see `candidate_share`), the recall of spans (see `recall_of_spans`), and of GUM with all
+        mentions that of pronouns.
     """
-    pipeline = load_pipeline(model)
-    texts = list(read_dwie_texts(data_dir, split))[:limit]
+    kb = None if knowledge_base is None else KnowledgeBase.from_pretrained(knowledge_base)
+    pipeline = load_pipeline(model, knowledge_base=kb)
+    corpus = detect_format(data_dir)
+    kinds: MentionKinds = "all" if mention_scope == "all" else "named"
+
+    def read() -> list[Document]:
+        return list(islice(read_gold(data_dir, split, mentions=kinds, corpus_format=corpus), limit))
+
+    texts = [
+        replace(document, mention_scope=mention_scope)
+        for document in islice(read_texts(data_dir, split, corpus_format=corpus), limit)
+    ]
+    if given_mentions:
+        texts = [replace(t, mentions=_offsets(gold)) for t, gold in zip(texts, read(), strict=True)]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(predictions) if predictions is not None else Path(folder) / "predictions.jsonl"
         predict(pipeline, texts, path, progress)
-        gold = list(read_dwie(data_dir, split, strict=False))[:limit]
-        scores = score(gold, read_predictions(path), pipeline.processor)
-        recall = recall_of_spans(pipeline, gold)
+        gold = read()
+        predicted = read_predictions(path)
+    scores = {
+        "corpus": _NAMES[corpus],
+        "split": split,
+        "mention_scope": kinds,
+        "given_mentions": given_mentions,
+        **score(gold, predicted, pipeline.processor, texts),
+    }
+    if not given_mentions:
+        recall = recall_of_spans(pipeline, gold, texts)
         scores["span_recall"] = {"enumerated": recall.after_enumeration, "kept": recall.after_pruning}
+    if corpus == "gum" and kinds == "all":
+        named = islice(read_gold(data_dir, split, mentions="named", corpus_format=corpus), limit)
+        scores["pronouns"] = pronoun_recall(gold, [_offsets(document) for document in named], predicted).to_dict()
     if out is not None:
         Path(out).write_text(json.dumps(scores, indent=1) + "\n", encoding="utf-8")
     return scores
+
+
+def _offsets(document: Document) -> list[tuple[int, int]]:
+    return sorted(mention.offsets for cluster in document.clusters or [] for mention in cluster.mentions)
 
 
 def predict(
@@ -78,15 +116,20 @@ def predict(
                 progress(i + 1, len(documents))
 
 
-def recall_of_spans(pipeline: CorefELPipeline, gold: Iterable[Document]) -> SpanRecall:
+def recall_of_spans(
+    pipeline: CorefELPipeline, gold: Sequence[Document], texts: Sequence[Document] | None = None
+) -> SpanRecall:
     """How many gold mentions are among the spans that the model looks at, and among those that it keeps.
 
-    The texts alone are read for that, as in `predict`.
+    Args:
+        pipeline: The pipeline.
+        gold: The documents with their clusters.
+        texts: What the pipeline reads of them, as in `predict`; the text alone when None.
     """
     total = SpanRecall()
-    for document in gold:
-        mentions = [mention.offsets for cluster in document.clusters or [] for mention in cluster.mentions]
-        output = pipeline.forward(pipeline.preprocess([Document(document.text, document.id)]))
+    for document, text in zip(gold, texts or _texts_of(gold), strict=True):
+        mentions = _offsets(document)
+        output = pipeline.forward(pipeline.preprocess([text]))
         offsets = output["encoded"][0].spans.offsets.tolist()
         kept = [] if output["output"] is None else output["output"]["kept"][0].tolist()
         total += span_recall(mentions, offsets, [offsets[s] for s in kept if s >= 0])
@@ -98,8 +141,15 @@ def read_predictions(path: str | Path) -> list[AnnotatedDocument]:
     return list(read_jsonl(path, AnnotatedDocument))
 
 
+def _texts_of(documents: Sequence[Document]) -> list[Document]:
+    return [Document(document.text, document.id) for document in documents]
+
+
 def score(
-    gold: Sequence[Document], predicted: Sequence[AnnotatedDocument], processor: CorefELProcessor
+    gold: Sequence[Document],
+    predicted: Sequence[AnnotatedDocument],
+    processor: CorefELProcessor,
+    texts: Sequence[Document] | None = None,
 ) -> dict[str, Any]:
     """The scores that `evaluate_corpus` returns, of predictions in the order of the gold documents."""
     kb, limit = processor.knowledge_base, processor.settings["max_candidates"]
@@ -109,7 +159,7 @@ def score(
 
     parts = score_documents(gold, predicted, candidates=candidates)
     total = sum(parts, Scores()).to_dict()
-    share = candidate_share(gold, processor)
+    share = candidate_share(gold, processor, texts)
     result: dict[str, Any] = {
         "documents": len(gold),
         "coreference": {
@@ -157,12 +207,19 @@ class TableShare:
         }
 
 
-def candidate_share(gold: Iterable[Document], processor: CorefELProcessor) -> TableShare:
-    """Counts over documents how far having candidates gives away being a mention, and the table's recall."""
+def candidate_share(
+    gold: Sequence[Document], processor: CorefELProcessor, texts: Sequence[Document] | None = None
+) -> TableShare:
+    """Counts over documents how far having candidates gives away being a mention, and the table's recall.
+
+    Args:
+        gold: The documents with their clusters.
+        processor: Looks spans up.
+        texts: What the processor reads of them; the text alone when None, without a corpus' own candidate lists.
+    """
     counts = [0, 0, 0, 0]
-    for document in gold:
-        # The text alone: a corpus' own candidate lists would be counted as the table's.
-        encoded = processor.encode(Document(document.text, document.id))
+    for document, text in zip(gold, texts or _texts_of(gold), strict=True):
+        encoded = processor.encode(text)
         aligned = align_clusters(document.clusters or [], encoded.spans.offsets, encoded.candidates, encoded.entities)
         having = {tuple(o) for o in encoded.spans.offsets[(encoded.candidates >= 0).any(axis=1)].tolist()}
         mentions = {m.offsets: c.entity for c in document.clusters or [] for m in c.mentions}

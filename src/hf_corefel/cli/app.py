@@ -16,6 +16,7 @@ from rich.text import Text
 
 from hf_corefel.cli.corpus import corpus_app
 from hf_corefel.cli.inputs import UnreadableInputError, read_text
+from hf_corefel.cli.kb import kb_app
 from hf_corefel.cli.messages import complain, fail
 from hf_corefel.cli.publish import publish
 from hf_corefel.cli.rendering import (
@@ -40,6 +41,7 @@ app = typer.Typer(
     help="Find the mentions of a text, cluster those that name one thing, and link each cluster to an entity or NIL.",
 )
 app.add_typer(corpus_app)
+app.add_typer(kb_app)
 app.command()(publish)
 
 Annotate = Callable[[str], Any]
@@ -157,6 +159,15 @@ def evaluate(
     ],
     split: Annotated[str, typer.Option(help="The part of the corpus to score.")] = "test",
     model: ModelOption = None,
+    knowledge_base: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="A knowledge base in place of the model's own.")
+    ] = None,
+    mention_scope: Annotated[
+        str | None, typer.Option(metavar="SCOPE", help="Mentions to look for: named or all; GUM's gold has the same.")
+    ] = None,
+    given_mentions: Annotated[
+        bool, typer.Option("--given-mentions", help="Give the model the gold mentions; score clusters and links.")
+    ] = False,
     limit: Annotated[int | None, typer.Option(min=1, help="Score only the first LIMIT documents.")] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the scores there, as JSON.")] = None,
     predictions: Annotated[
@@ -164,7 +175,7 @@ def evaluate(
     ] = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Score a model on DWIE end to end: coreference, entity linking and their hard cases.
+    """Score a model on DWIE, AIDA, AIDA+ or GUM: coreference, entity linking and their hard cases.
 
     The pipeline reads the texts alone; the annotation is read once the predictions are written.
     """
@@ -176,6 +187,9 @@ def evaluate(
                 data_dir,
                 split=split,
                 model=model,
+                knowledge_base=knowledge_base,
+                mention_scope=mention_scope,
+                given_mentions=given_mentions,
                 limit=limit,
                 out=out,
                 predictions=predictions,

@@ -15,7 +15,7 @@ from .dwie import (
 )
 from .errors import CorpusError
 from .gum import MentionKinds, gum_splits, read_gum
-from .reading import CORPUS_FORMATS, CorpusFormat, detect_format, read_annotations
+from .reading import CORPUS_FORMATS, CorpusFormat, detect_format, read_annotations, read_gold, read_texts
 from .statistics import CandidateRecall, CorpusStatistics, corpus_statistics
 
 __all__ = [
@@ -40,5 +40,7 @@ __all__ = [
     "read_dwie_annotations",
     "read_dwie_article",
     "read_dwie_texts",
+    "read_gold",
     "read_gum",
+    "read_texts",
 ]

@@ -1,4 +1,4 @@
-"""One way to every corpus: its format, told by its files, and its annotation."""
+"""One way to every corpus: its format, told by its files, its annotation, and its texts alone."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Literal, get_args
 
 from ..documents import Document
 from .aida import FILE_NAME, read_aida
-from .aida_plus import AIDA_PLUS_FOLDERS, read_aida_plus_annotations
-from .dwie import ArticleAnnotation, read_dwie_annotations
+from .aida_plus import AIDA_PLUS_FOLDERS, read_aida_plus, read_aida_plus_annotations
+from .dwie import ArticleAnnotation, read_dwie, read_dwie_annotations, read_dwie_texts
 from .errors import CorpusError
-from .gum import read_gum
+from .gum import MentionKinds, read_gum
 
-__all__ = ["CORPUS_FORMATS", "CorpusFormat", "detect_format", "read_annotations"]
+__all__ = ["CORPUS_FORMATS", "CorpusFormat", "detect_format", "read_annotations", "read_gold", "read_texts"]
 
 CorpusFormat = Literal["dwie", "aida", "aida_plus", "gum"]
 CORPUS_FORMATS: tuple[CorpusFormat, ...] = get_args(CorpusFormat)
@@ -26,6 +26,13 @@ _SIGNS: dict[CorpusFormat, tuple[str, ...]] = {
     "gum": ("dep/*.conllu", "*.conllu"),
 }
 _SUFFIXES: dict[str, CorpusFormat] = {".tsv": "aida", ".conllu": "gum"}
+# What readers know the usual splits as.
+_SPLITS: dict[CorpusFormat, dict[str, str]] = {
+    "dwie": {},
+    "aida": {"validation": "testa", "test": "testb"},
+    "aida_plus": {"validation": "testa", "test": "testb"},
+    "gum": {"validation": "dev"},
+}
 _READERS: dict[CorpusFormat, Callable[..., Iterator[Document | ArticleAnnotation]]] = {
     "dwie": read_dwie_annotations,
     "aida": read_aida,
@@ -71,3 +78,43 @@ def read_annotations(
     if chosen not in _READERS:
         raise ValueError(f"corpus_format must be one of {', '.join(CORPUS_FORMATS)}; got {chosen!r}")
     return _READERS[chosen](path, split, strict=strict)
+
+
+def read_gold(
+    path: str | Path, split: str = "all", *, mentions: MentionKinds = "named", corpus_format: CorpusFormat | None = None
+) -> Iterator[Document]:
+    """Reads the documents of a corpus that have their text, with gold clusters; malformed ones are left out.
+
+    Args:
+        path: The corpus, as its reader takes it.
+        split: As its reader takes it, or ``train``, ``validation`` and ``test``, whatever the corpus calls them.
+        mentions: Of GUM, ``all`` mentions or the ``named`` ones; the other corpora have names only.
+        corpus_format: Tells the format; from the files when None.
+
+    Raises:
+        CorpusError: When the format cannot be told, or files are missing.
+        ValueError: When there is no such split.
+    """
+    chosen = corpus_format or detect_format(path)
+    name = _SPLITS[chosen].get(split, split)
+    if chosen == "gum":
+        return read_gum(path, name, mentions=mentions, strict=False)
+    if chosen == "aida":
+        # What is said of a NIL mention is its surface: the same one twice in a document is the same thing.
+        return read_aida(path, name, nil_clusters="surfaces", strict=False)
+    return (read_dwie if chosen == "dwie" else read_aida_plus)(path, name, strict=False)
+
+
+def read_texts(
+    path: str | Path, split: str = "all", *, corpus_format: CorpusFormat | None = None
+) -> Iterator[Document]:
+    """Ids, texts and, where the corpus splits them, words of `read_gold`, in the same order; no annotation.
+
+    For predictions that gold must not touch.
+    """
+    chosen = corpus_format or detect_format(path)
+    if chosen == "dwie":
+        yield from read_dwie_texts(path, split)
+    else:
+        for document in read_gold(path, split, corpus_format=chosen):
+            yield Document(document.text, document.id, document.words)

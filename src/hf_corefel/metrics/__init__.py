@@ -12,14 +12,17 @@ from hf_corefel.metrics.counts import PrecisionRecallF1, Share
 from hf_corefel.metrics.evaluation import Scores, evaluate, score_clusters, score_document, score_documents
 from hf_corefel.metrics.linking import HardCases, el_hard, el_mention, el_soft, hard_cases
 from hf_corefel.metrics.nested import evaluate_nested, read_nested
+from hf_corefel.metrics.pronouns import PRONOUNS, PronounRecall, pronoun_recall
 from hf_corefel.metrics.spans import SpanRecall, span_recall
 
 __all__ = [
+    "PRONOUNS",
     "Addable",
     "ClusterAccuracy",
     "HardCases",
     "Interval",
     "PrecisionRecallF1",
+    "PronounRecall",
     "Scores",
     "Share",
     "SpanRecall",
@@ -37,6 +40,7 @@ __all__ = [
     "lea",
     "mention_detection",
     "muc",
+    "pronoun_recall",
     "read_nested",
     "score_clusters",
     "score_document",
