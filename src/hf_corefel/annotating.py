@@ -3,16 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import torch
 
 from .decoding import DecodedCluster, clusters_from_parents
-from .documents import AnnotatedDocument, Cluster, Mention
+from .documents import Alternative, AnnotatedDocument, Cluster, Mention, Parent
 from .heads import Decoding, HeadMarginals
 from .modeling_corefel import CorefELModel, CorefELOutput
 from .processing_corefel import EncodedDocument
+from .resolving import resolve_text
 
-__all__ = ["annotate_batch", "decode_batch"]
+__all__ = ["AnnotationOptions", "annotate_batch", "check_count", "decode_batch"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnnotationOptions:
+    """What a result holds beside clusters and links.
+
+    Attributes:
+        resolved_text: Whether documents get their `AnnotatedDocument.resolved_text`.
+        evidence: Whether mentions get their `Mention.parent`, what they hang from in the decoded tree.
+        top_k: How many `Cluster.alternatives` a cluster gets, at most: the entities, NIL among them, that any of its
+            mentions may link to, by descending probability; equal ones by name, NIL first. 0 leaves them out.
+        min_probability: A link that is less probable becomes NIL, with NIL's probabilities in place of the link's; a
+            mention that is less probable (`Mention.probability`) is dropped, unless it was given. Both are named in
+            the document's warnings, and nothing else of the result changes: a link is judged by all mentions of the
+            decoded cluster, also those that are dropped.
+
+    Raises:
+        TypeError: When a value is of another type.
+        ValueError: When a number is out of range.
+    """
+
+    resolved_text: bool = False
+    evidence: bool = False
+    top_k: int = 0
+    min_probability: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("resolved_text", "evidence"):
+            if not isinstance(getattr(self, name), bool):
+                raise TypeError(f"{name}: expected True or False, got {getattr(self, name)!r}")
+        check_count("top_k", self.top_k, least=0)
+        number = isinstance(self.min_probability, int | float) and not isinstance(self.min_probability, bool)
+        if not number:
+            raise TypeError(f"min_probability: expected a number between 0 and 1, got {self.min_probability!r}")
+        if not 0.0 <= self.min_probability <= 1.0:
+            raise ValueError(f"min_probability: expected a number between 0 and 1, got {self.min_probability!r}")
+
+
+def check_count(name: str, value: Any, *, least: int) -> None:
+    """Raises unless an option is a whole number that is not too small."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{name}: expected a whole number from {least}, got {value!r}")
+    if value < least:
+        raise ValueError(f"{name}: expected a whole number from {least}, got {value!r}")
 
 
 def decode_batch(
@@ -52,6 +99,7 @@ def annotate_batch(
     output: CorefELOutput,
     documents: list[EncodedDocument],
     url: Callable[[str], str | None] = lambda entity: None,
+    options: AnnotationOptions | None = None,
 ) -> list[AnnotatedDocument]:
     """Decodes a batch and attaches probabilities.
 
@@ -60,29 +108,106 @@ def annotate_batch(
         output: Its output on these documents.
         documents: The documents as they were encoded.
         url: Where a reader finds an entity.
+        options: What else the results hold; nothing when None.
     """
+    options = options or AnnotationOptions()
     decoding, clusters = decode_batch(model, output, [document.keep_all for document in documents])
     marginals = model.head.marginals(model.edge_scores(output))
-    assert output.kept is not None and output.mention is not None
-    found = torch.sigmoid(output.mention.float())
-    results = []
-    for b, document in enumerate(documents):
-        kept = output.kept[b].tolist()
-        link = _LinkProbability(marginals, b)
-        edge = _edge_probabilities(decoding, marginals, b)
-        text = document.document.text
-        annotated = []
-        for cluster in clusters[b]:
-            mentions = []
-            for n in cluster.spans:
-                begin, end = document.spans.offsets[kept[n]].tolist()
-                probabilities = float(found[b, n]), edge[n], link(n, cluster.entity_id)
-                mentions.append(Mention(begin, end, text[begin:end], *probabilities))
-            entity = None if cluster.entity_id is None else document.entities[cluster.entity_id]
-            mean = sum(m.link_probability or 0.0 for m in mentions) / len(mentions)
-            annotated.append(Cluster(tuple(mentions), entity, mean, None if entity is None else url(entity)))
-        results.append(AnnotatedDocument(text, annotated, document.document.id, list(document.warnings)))
-    return results
+    return [
+        _Annotator(document, output, decoding, marginals, b, url, options).annotate(clusters[b])
+        for b, document in enumerate(documents)
+    ]
+
+
+class _Annotator:
+    """Makes the result of document b of a batch."""
+
+    def __init__(
+        self,
+        document: EncodedDocument,
+        output: CorefELOutput,
+        decoding: Decoding,
+        marginals: HeadMarginals,
+        b: int,
+        url: Callable[[str], str | None],
+        options: AnnotationOptions,
+    ) -> None:
+        assert output.kept is not None and output.mention is not None and output.candidates is not None
+        self._document, self._text = document, document.document.text
+        self._url, self._options = url, options
+        self._offsets = [tuple(document.spans.offsets[s].tolist()) if s >= 0 else () for s in output.kept[b].tolist()]
+        self._found = torch.sigmoid(output.mention[b].float()).tolist()
+        self._edge = _edge_probabilities(decoding, marginals, b)
+        self._link = _LinkProbability(marginals, b)
+        self._parents: list[int] = decoding.parents[b].tolist()
+        self._candidates: list[list[int]] = output.candidates[b].tolist()
+        self._warnings = list(document.warnings)
+
+    def annotate(self, decoded: list[DecodedCluster]) -> AnnotatedDocument:
+        clusters = [cluster for item in decoded if (cluster := self._cluster(item)) is not None]
+        result = AnnotatedDocument(self._text, clusters, self._document.document.id, self._warnings)
+        if self._options.resolved_text:
+            result.resolved_text = resolve_text(result)
+        return result
+
+    def _cluster(self, decoded: DecodedCluster) -> Cluster | None:
+        """The cluster; None when all of its mentions are too improbable."""
+        row, probability = decoded.entity_id, self._link.mean(decoded.spans, decoded.entity_id)
+        least = self._options.min_probability
+        if row is not None and probability < least:
+            first = self._mention(decoded.spans[0], row)
+            self._warnings.append(
+                f"the link of {first.text!r} {first.begin}..{first.end} and its cluster to "
+                f"{self._document.entities[row]!r} has probability {probability:.4f}, below min_probability {least}: "
+                "it became NIL"
+            )
+            row, probability = None, self._link.mean(decoded.spans, None)
+        mentions = [mention for n in decoded.spans if self._is_kept(mention := self._mention(n, row))]
+        if not mentions:
+            return None
+        entity = None if row is None else self._document.entities[row]
+        url = None if entity is None else self._url(entity)
+        return Cluster(tuple(mentions), entity, probability, url, self._alternatives(decoded.spans))
+
+    def _is_kept(self, mention: Mention) -> bool:
+        assert mention.probability is not None
+        if self._document.keep_all or mention.probability >= self._options.min_probability:
+            return True
+        self._warnings.append(
+            f"the mention {mention.text!r} {mention.begin}..{mention.end} has probability {mention.probability:.4f}, "
+            f"below min_probability {self._options.min_probability}: it was dropped"
+        )
+        return False
+
+    def _mention(self, n: int, row: int | None) -> Mention:
+        begin, end = self._offsets[n]
+        probabilities = self._found[n], self._edge[n], self._link(n, row)
+        parent = self._parent(n) if self._options.evidence else None
+        return Mention(begin, end, self._text[begin:end], *probabilities, parent=parent)
+
+    def _parent(self, n: int) -> Parent:
+        """The decoded parent of kept span n (numbering of `heads.base`)."""
+        parent, size = self._parents[n], len(self._parents)
+        if 0 <= parent < size:
+            begin, end = self._offsets[parent]
+            return Parent("mention", begin, end, self._text[begin:end])
+        if parent > size:
+            return Parent("entity", entity=self._document.entities[self._candidates[n][parent - size - 1]])
+        # A given mention that the linking head takes for none has no parent; like those of the root it is NIL.
+        return Parent("root")
+
+    def _alternatives(self, spans: Sequence[int]) -> tuple[Alternative, ...] | None:
+        if not self._options.top_k:
+            return None
+        rows: list[int | None] = [None, *self._link.rows]
+        listed = [
+            Alternative(None if row is None else self._document.entities[row], self._link.mean(spans, row))
+            for row in rows
+        ]
+        # An entity that no mention of the cluster can reach is no alternative.
+        possible = [item for item in listed if item.probability > 0.0]
+        possible.sort(key=lambda item: (-item.probability, item.entity or ""))
+        return tuple(possible[: self._options.top_k])
 
 
 def _edge_probabilities(decoding: Decoding, marginals: HeadMarginals, b: int) -> list[float]:
@@ -106,3 +231,12 @@ class _LinkProbability:
 
     def __call__(self, span: int, entity: int | None) -> float:
         return self._nil[span] if entity is None else self._linked[span][self._column[entity]]
+
+    @property
+    def rows(self) -> list[int]:
+        """The rows of the entities that are a candidate of any kept span."""
+        return list(self._column)
+
+    def mean(self, spans: Sequence[int], entity: int | None) -> float:
+        """The mean over the spans of a cluster."""
+        return sum(self(span, entity) for span in spans) / len(spans)

@@ -5,23 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import torch
 import transformers
 from transformers import AutoModel, Pipeline
 from transformers.pipelines import PIPELINE_REGISTRY
 
-from .annotating import annotate_batch
-from .documents import AnnotatedDocument, Document
+from .annotating import AnnotationOptions, annotate_batch, check_count
+from .documents import AnnotatedDocument, Document, check_mention_scope
+from .evaluation_mode import evaluation_mode
 from .hub.fingerprint import check_fingerprint, save_fingerprint
 from .hub.publishing import save_stub
 from .kb import KnowledgeBase
 from .modeling_corefel import CorefELModel, CorefELOutput
-from .processing_corefel import CorefELProcessor
+from .processing_corefel import CorefELProcessor, EncodedDocument
 from .repositories import HubOptions, weights_version
+from .resolving import resolve_text
 
-__all__ = ["CorefELPipeline", "bundled_checkpoint", "load_pipeline", "register_pipeline"]
+__all__ = ["AnnotationParameters", "CorefELPipeline", "bundled_checkpoint", "load_pipeline", "register_pipeline"]
 
 TASK = "coref-el"
 
@@ -31,6 +33,29 @@ _Input = str | Document | Mapping[str, Any]
 def bundled_checkpoint() -> str:
     """Folder of the checkpoint that comes with the package, for ``from_pretrained``."""
     return str(Path(__file__).parent / "checkpoints" / "minilm-dwie")
+
+
+class AnnotationParameters(TypedDict, total=False):
+    """What the pipeline may be told, when it is made (then it holds for every call) or in a call (for this one).
+
+    None is as good as nothing said.
+
+    Attributes:
+        resolved_text: See `AnnotationOptions`.
+        evidence: See `AnnotationOptions`.
+        top_k: See `AnnotationOptions`.
+        min_probability: See `AnnotationOptions`.
+        mention_scope: Which mentions are wanted of documents that do not say it themselves; see `Document`.
+    """
+
+    resolved_text: bool | None
+    evidence: bool | None
+    top_k: int | None
+    min_probability: float | None
+    mention_scope: str | None
+
+
+_PARAMETERS = tuple(AnnotationParameters.__annotations__)
 
 
 class CorefELPipeline(Pipeline):
@@ -43,10 +68,13 @@ class CorefELPipeline(Pipeline):
         verify: Whether a processor that is loaded here is run with the model on one sentence, and the result
             compared with the fingerprint that was saved with them; a `FingerprintWarning` says what differs.
         **kwargs: ``revision``, ``cache_dir``, ``token`` and ``local_files_only`` replace the model's when the
-            processor is loaded; the rest is passed to `Pipeline` (``device``, ``batch_size`` …).
+            processor is loaded; the fields of `AnnotationParameters` hold for every call that does not say
+            otherwise; the rest is passed to `Pipeline` (``device``, ``batch_size`` …).
 
     Raises:
-        ValueError: When there is no processor and the model does not say where it came from.
+        TypeError: When there is no such parameter, or it is of another type.
+        ValueError: When there is no processor and the model does not say where it came from, or a parameter is out of
+            range.
     """
 
     # The processor holds the tokenizer.
@@ -87,68 +115,92 @@ class CorefELPipeline(Pipeline):
             check_fingerprint(model, processor, model.name_or_path, options, own_knowledge_base=knowledge_base is None)
 
     def _sanitize_parameters(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-        if kwargs:
-            raise TypeError(f"pipeline({TASK!r}) takes no parameter {sorted(kwargs)[0]!r}; it takes batch_size")
-        return {}, {}, {}
+        unknown = sorted(set(kwargs) - set(_PARAMETERS))
+        if unknown:
+            raise TypeError(
+                f"pipeline({TASK!r}) takes no parameter {unknown[0]!r}; it takes batch_size, {', '.join(_PARAMETERS)}"
+            )
+        given = {name: value for name, value in kwargs.items() if value is not None}
+        scope = {name: given.pop(name) for name in ("mention_scope",) if name in given}
+        check_mention_scope(scope.get("mention_scope"), "mention_scope")
+        AnnotationOptions(**given)
+        return scope, {}, given
 
     def __call__(
-        self, inputs: _Input | Iterable[_Input], *, batch_size: int | None = None, **kwargs: Any
+        self,
+        inputs: _Input | Iterable[_Input],
+        *,
+        batch_size: int | None = None,
+        **parameters: Unpack[AnnotationParameters],
     ) -> dict[str, Any] | list[dict[str, Any]]:
         """Annotates texts.
 
         Args:
             inputs: A text, a `Document` or its dict, or many of these.
             batch_size: Documents that the model reads at once; the results depend on it by rounding only.
+            **parameters: What else the results hold, and which mentions are wanted; see `AnnotationParameters`.
 
         Returns:
             ``AnnotatedDocument.to_dict()`` of the document, or a list of these in the order of the inputs.
 
         Raises:
             DocumentError: When a document is invalid; the message says what and where.
+            TypeError: When there is no such parameter, or it is of another type.
+            ValueError: When a parameter is out of range.
         """
-        self._sanitize_parameters(**kwargs)
         if isinstance(inputs, str | Document | Mapping):
-            return self.annotate([inputs], batch_size=1)[0].to_dict()
+            return self.annotate([inputs], batch_size=batch_size, **parameters)[0].to_dict()
         several: Any = inputs  # what callers without a type checker give
         if not isinstance(several, Iterable):
             kind = type(several).__name__
             raise TypeError(f"inputs: expected a text, a Document, its dict, or many of these; got {kind}")
-        return [document.to_dict() for document in self.annotate(inputs, batch_size=batch_size)]
+        return [document.to_dict() for document in self.annotate(inputs, batch_size=batch_size, **parameters)]
 
-    def annotate(self, inputs: Iterable[_Input], *, batch_size: int | None = None) -> list[AnnotatedDocument]:
+    def annotate(
+        self,
+        inputs: Iterable[_Input],
+        *,
+        batch_size: int | None = None,
+        **parameters: Unpack[AnnotationParameters],
+    ) -> list[AnnotatedDocument]:
         """As calling the pipeline on many documents, with `AnnotatedDocument`s as results."""
+        before, _, after = self._sanitize_parameters(**parameters)
+        before, after = {**self._preprocess_params, **before}, {**self._postprocess_params, **after}
+        size = self._batch_size or 1 if batch_size is None else batch_size
+        check_count("batch_size", size, least=1)
         documents = [_as_document(item) for item in inputs]
-        size = max(1, batch_size or self._batch_size or 1)
         results: list[AnnotatedDocument] = []
         for start in range(0, len(documents), size):
-            results += self.postprocess(self.forward(self.preprocess(documents[start : start + size])))
+            tensors = self.preprocess(documents[start : start + size], **before)
+            results += self.postprocess(self.forward(tensors), **after)
         return results
 
-    def preprocess(self, input_: list[Document], **unused: Any) -> dict[str, Any]:
+    def preprocess(self, input_: list[Document], mention_scope: str | None = None, **unused: Any) -> dict[str, Any]:
+        if mention_scope is not None:
+            input_ = [
+                replace(document, mention_scope=mention_scope) if document.mention_scope is None else document
+                for document in input_
+            ]
         encoded = [self.processor.encode(document) for document in input_]
         readable = [document for document in encoded if len(document.spans)]
         return {"tensors": self.processor.collate(readable) if readable else None, "encoded": encoded}
 
     def _forward(self, input_tensors: dict[str, Any], **unused: Any) -> dict[str, Any]:
-        tensors, training = input_tensors["tensors"], self.model.training
-        # A model that comes straight from training would drop units out.
-        self.model.eval()
-        output = None if tensors is None else self.model(**tensors)
-        self.model.train(training)
+        tensors, output = input_tensors["tensors"], None
+        if tensors is not None:
+            # A model that comes straight from training would drop units out.
+            with evaluation_mode(self.model):
+                output = self.model(**tensors)
         return {"output": output, "encoded": input_tensors["encoded"]}
 
-    def postprocess(self, model_outputs: dict[str, Any], **unused: Any) -> list[AnnotatedDocument]:
-        encoded, output = model_outputs["encoded"], model_outputs["output"]
+    def postprocess(self, model_outputs: dict[str, Any], **options: Any) -> list[AnnotatedDocument]:
+        encoded, output, asked = model_outputs["encoded"], model_outputs["output"], AnnotationOptions(**options)
         readable = [document for document in encoded if len(document.spans)]
         url = self.processor.knowledge_base.url
-        annotated = iter(annotate_batch(self.model, CorefELOutput(**output), readable, url) if readable else ())
+        found = annotate_batch(self.model, CorefELOutput(**output), readable, url, asked) if readable else []
+        annotated = iter(found)
         # A document without a word has nothing to read; it keeps its place, and its warnings.
-        return [
-            next(annotated)
-            if len(document.spans)
-            else AnnotatedDocument(document.document.text, [], document.document.id, list(document.warnings))
-            for document in encoded
-        ]
+        return [next(annotated) if len(document.spans) else _unread(document, asked) for document in encoded]
 
     def save_pretrained(self, save_directory: str | Path, **kwargs: Any) -> None:
         """Writes model, processor and their fingerprint to one folder."""
@@ -171,6 +223,13 @@ def _as_document(item: _Input) -> Document:
     if isinstance(item, str):
         return Document(item)
     return item if isinstance(item, Document) else Document.from_dict(item)
+
+
+def _unread(document: EncodedDocument, options: AnnotationOptions) -> AnnotatedDocument:
+    result = AnnotatedDocument(document.document.text, [], document.document.id, list(document.warnings))
+    if options.resolved_text:
+        result.resolved_text = resolve_text(result)
+    return result
 
 
 def _options_beside(model: CorefELModel, given: Mapping[str, Any]) -> HubOptions:
