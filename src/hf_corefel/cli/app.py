@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from io import TextIOWrapper
 from pathlib import Path
@@ -28,6 +27,7 @@ from hf_corefel.cli.rendering import (
     scores_table,
     show,
 )
+from hf_corefel.cli.silence import silent_transformers
 from hf_corefel.documents import AnnotatedDocument
 from hf_corefel.version import __version__
 
@@ -68,22 +68,6 @@ def _options(
     del version  # the callback has dealt with it
 
 
-@contextmanager
-def _silent_transformers() -> Iterator[None]:
-    """Keeps the loading bars and notes of transformers off the screen, and restores them afterwards."""
-    from transformers.utils import logging
-
-    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(verbosity)
-        if bars:
-            logging.enable_progress_bar()
-
-
 def _load(model: str | None) -> Annotate:
     """The pipeline on the bundled checkpoint or on ``model``; leaves with status 1 when it cannot be loaded."""
     from safetensors import SafetensorError
@@ -91,7 +75,7 @@ def _load(model: str | None) -> Annotate:
     from hf_corefel.pipeline_corefel import load_pipeline
 
     try:
-        with _silent_transformers():
+        with silent_transformers():
             pipeline: Annotate = load_pipeline(model)
     except (OSError, ValueError, SafetensorError) as error:
         fail(f"cannot load the model {model or 'of the package'}: {error}")
@@ -182,7 +166,7 @@ def evaluate(
     from hf_corefel.evaluation import evaluate_corpus
 
     try:
-        with ProgressBar("Evaluating", None, shown=not quiet) as progress, _silent_transformers():
+        with ProgressBar("Evaluating", None, shown=not quiet) as progress, silent_transformers():
             scores = evaluate_corpus(
                 data_dir,
                 split=split,

@@ -1,0 +1,313 @@
+"""``hf-corefel kb``: build, look at and change a knowledge base."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from itertools import chain
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from hf_corefel.cli.messages import complain, fail
+from hf_corefel.cli.rendering import printable, show
+from hf_corefel.cli.silence import silent_transformers
+from hf_corefel.kb import (
+    AliasRow,
+    KnowledgeBase,
+    KnowledgeBaseError,
+    Projection,
+    read_alias_jsonl,
+    read_counts,
+    read_jsonl,
+    read_wikipedia2vec_text,
+)
+from hf_corefel.kb.importers import count_rows, title_rows
+
+__all__ = ["kb_app"]
+
+kb_app = typer.Typer(name="kb", no_args_is_help=True, help="Build, look at and change a knowledge base.")
+
+BUNDLED = "bundled"
+_FIELDS = ("description", "wikidata", "url")
+_DESCRIPTION_WIDTH = 60
+
+
+class FallbackName(StrEnum):
+    """What unknown surfaces fall back on, for the command line; equal to `hf_corefel.kb.Fallback`."""
+
+    NONE = "none"
+    CASEFOLD = "casefold"
+    NORMALIZED = "normalized"
+
+
+FolderArgument = Annotated[
+    str, typer.Argument(metavar="DIR", help="A saved knowledge base or model, or the word bundled.", show_default=False)
+]
+FallbackOption = Annotated[
+    FallbackName | None, typer.Option("--fallback", help="What surfaces that are not in the table fall back on.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="JSON in place of a table.")]
+
+
+def _folder(name: str) -> Path:
+    """The folder of a knowledge base, also when a model that has one is named."""
+    if name == BUNDLED and not Path(name).exists():
+        from hf_corefel.pipeline_corefel import bundled_checkpoint
+
+        name = bundled_checkpoint()
+    inside = Path(name) / "knowledge_base"
+    return inside if (inside / "kb_config.json").is_file() else Path(name)
+
+
+@contextmanager
+def _or_fail(what: str) -> Iterator[None]:
+    """Prints what is wrong with files or arguments, and leaves; warnings are printed too."""
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield
+    except (OSError, ValueError) as error:
+        fail(f"cannot {what}: {error}")
+    for warning in caught:
+        complain(f"warning: {warning.message}")
+
+
+def _open(name: str, fallback: FallbackName | None = None) -> KnowledgeBase:
+    return KnowledgeBase.from_pretrained(_folder(name), fallback=fallback.value if fallback else None)
+
+
+@kb_app.command()
+def build(
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where to save it.", show_default=False)],
+    aliases: Annotated[
+        list[Path] | None,
+        typer.Option("--aliases", metavar="FILE", help="JSON lines [surface, [[entity, prior], ...]], also .gz."),
+    ] = None,
+    counts: Annotated[
+        list[Path] | None,
+        typer.Option("--counts", metavar="FILE", help="Lines of surface, entity and count, tabs between, also .gz."),
+    ] = None,
+    end2end: Annotated[
+        Path | None, typer.Option("--end2end-neural-el", metavar="FOLDER", help="The data of end2end_neural_el.")
+    ] = None,
+    wikipedia2vec: Annotated[
+        Path | None, typer.Option("--wikipedia2vec", metavar="FILE", help="Entity vectors as Wikipedia2Vec saves text.")
+    ] = None,
+    vectors_of: Annotated[
+        str | None,
+        typer.Option("--vectors-of", metavar="DIR", help="Take the vectors of a knowledge base or model, or bundled."),
+    ] = None,
+    entities: Annotated[
+        Path | None,
+        typer.Option("--entities", metavar="FILE", help='JSON lines {"entity", "description", "wikidata", "url"}.'),
+    ] = None,
+    max_candidates: Annotated[int | None, typer.Option(min=1, help="Keep so many candidates of a surface.")] = None,
+    fallback: FallbackOption = None,
+) -> None:
+    """Build a knowledge base from tables and save it.
+
+    Files may be given several times. Vectors come from one of --end2end-neural-el, --wikipedia2vec and --vectors-of;
+    Wikipedia2Vec alone makes the titles the surfaces.
+    """
+    tables, weights = [*(aliases or []), *(counts or [])], [wikipedia2vec, vectors_of, end2end]
+    if not tables and wikipedia2vec is None and end2end is None:
+        fail("cannot build: give --aliases, --counts, --wikipedia2vec or --end2end-neural-el")
+    if sum(source is not None for source in weights) > 1:
+        fail("cannot build: give only one of --wikipedia2vec, --vectors-of and --end2end-neural-el")
+    if end2end is not None and tables:
+        fail("cannot build: --end2end-neural-el has a table of its own; give no --aliases and --counts")
+    sources = [path.name for path in (*tables, wikipedia2vec, end2end, entities) if path is not None]
+    options: dict[str, Any] = {"fallback": fallback.value if fallback else "none", "provenance": {"files": sources}}
+    if max_candidates is not None:
+        options["max_candidates"] = max_candidates
+    with _or_fail(f"build {out}"):
+        if entities is not None:
+            options.update(_read_entities(entities))
+        if end2end is not None:
+            kb = KnowledgeBase.from_end2end_neural_el(end2end, **options)
+        else:
+            rows = [row for path in aliases or [] for row in read_alias_jsonl(path)]
+            rows += count_rows(chain.from_iterable(map(read_counts, counts or [])))
+            known = None if vectors_of is None else _open(vectors_of)
+            kb = _build(rows, wikipedia2vec, known, options)
+        kb.save_pretrained(out)
+    show(_size_line(out, kb))
+
+
+def _build(
+    rows: list[AliasRow], wikipedia2vec: Path | None, known: KnowledgeBase | None, options: dict[str, Any]
+) -> KnowledgeBase:
+    wanted = {entity for row in rows for entity, _ in row.candidates}
+    if wikipedia2vec is not None:
+        options["vectors"] = read_wikipedia2vec_text(wikipedia2vec, wanted if rows else None)
+        rows = rows or list(title_rows(options["vectors"][0]))
+    if known is not None:
+        wanted.update(*(options.get(field, {}) for field in ("descriptions", "wikidata", "urls")))
+        ids = {name: known.entity_id(name) for name in sorted(wanted)}
+        named = {name: number for name, number in ids.items() if number is not None}
+        named = {name: number for name, number in named.items() if known.has_vector([number])[0]}
+        if not named:
+            raise KnowledgeBaseError("the knowledge base of --vectors-of has none of these entities")
+        options["vectors"] = list(named), known.vectors(np.array(list(named.values())))
+        options["projection"] = known.projection
+    return KnowledgeBase.build(rows, **options)
+
+
+def _read_entities(path: Path) -> dict[str, dict[str, str]]:
+    """The keyword arguments of `KnowledgeBase.build` that a file of entities gives."""
+    found: dict[str, dict[str, str]] = {"descriptions": {}, "wikidata": {}, "urls": {}}
+    for where, data in read_jsonl(path):
+        if not isinstance(data, dict) or not isinstance(data.get("entity"), str):
+            raise KnowledgeBaseError(f"{where}: expected an object with the string 'entity', got {data!r}")
+        unknown = sorted(set(data) - {"entity", *_FIELDS})
+        if unknown:
+            raise KnowledgeBaseError(
+                f"{where}: unknown field {unknown[0]!r}; the known fields are {', '.join(_FIELDS)}"
+            )
+        for field, texts in zip(_FIELDS, found.values(), strict=True):
+            if data.get(field) is not None:
+                if not isinstance(data[field], str):
+                    raise KnowledgeBaseError(f"{where}: field {field!r}: expected a string, got {data[field]!r}")
+                texts[data["entity"]] = data[field]
+    return found
+
+
+@kb_app.command()
+def info(
+    folder: FolderArgument,
+    as_json: JsonOption = False,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Read it all and compare it with the fingerprint that it was saved with.")
+    ] = False,
+) -> None:
+    """Say what a knowledge base holds and where it comes from."""
+    with _or_fail(f"read {folder}"):
+        kb = _open(folder)
+        if verify:
+            kb.verify()
+        facts = _facts(kb, _folder(folder))
+    if as_json:
+        print(json.dumps(facts, ensure_ascii=False))
+        return
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="dim")
+    table.add_column(overflow="fold")
+    for name, value in facts.items():
+        text = f"{value:,}" if isinstance(value, int) else value
+        table.add_row(name.replace("_", " "), printable(text if isinstance(text, str) else json.dumps(text)))
+    show(table)
+
+
+def _facts(kb: KnowledgeBase, folder: Path) -> dict[str, Any]:
+    projection: Projection | None = kb.projection
+    return {
+        "entities": kb.num_entities,
+        "surfaces": kb.num_surfaces,
+        "candidates": kb.num_candidates,
+        "vector_size": kb.vector_size,
+        "fallback": kb.fallback,
+        "projection": dict(projection.info) if projection is not None else None,
+        "bytes": sum(path.stat().st_size for path in folder.iterdir() if path.is_file()),
+        "fingerprint": kb.fingerprint,
+        "provenance": kb.provenance,
+    }
+
+
+@kb_app.command()
+def lookup(
+    folder: FolderArgument,
+    surfaces: Annotated[list[str], typer.Argument(metavar="SURFACE...", help="What to look up.", show_default=False)],
+    limit: Annotated[int, typer.Option(min=1, help="Candidates of a surface.")] = 16,
+    fallback: FallbackOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a surface and line.")] = False,
+) -> None:
+    """Show the entities that surfaces may stand for."""
+    with _or_fail(f"read {folder}"):
+        kb = _open(folder, fallback)
+        found = {surface: kb.candidates(surface, limit) for surface in surfaces}
+    if as_json:
+        for surface, candidates in found.items():
+            listed = [{**candidate.to_dict(), **_known(kb, candidate.entity)} for candidate in candidates]
+            print(json.dumps({"surface": surface, "candidates": listed}, ensure_ascii=False))
+        return
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table.add_column("Surface", overflow="fold")
+    table.add_column("Entity", overflow="fold")
+    table.add_column("Prior", justify="right")
+    described = any(kb.description(c.entity) for candidates in found.values() for c in candidates)
+    if described:
+        table.add_column("Description", max_width=_DESCRIPTION_WIDTH, overflow="ellipsis", no_wrap=True)
+    for surface, candidates in found.items():
+        name = printable(surface)
+        for candidate in candidates:
+            text = [printable(kb.description(candidate.entity) or "")] if described else []
+            table.add_row(Text(name), Text(printable(candidate.entity)), f"{candidate.prior:.4f}", *map(Text, text))
+            name = ""
+        if not candidates:
+            table.add_row(Text(name), Text("none", style="dim"), "")
+    show(table)
+
+
+def _known(kb: KnowledgeBase, entity: str) -> dict[str, str]:
+    values = {"description": kb.description(entity), "wikidata": kb.wikidata(entity), "url": kb.url(entity)}
+    return {field: value for field, value in values.items() if value is not None}
+
+
+@kb_app.command()
+def add(
+    folder: FolderArgument,
+    entity: Annotated[str, typer.Option("--entity", help="Its name, such as a title with underscores.")],
+    surface: Annotated[
+        list[str] | None, typer.Option("--surface", help="What it may be called; give it several times.")
+    ] = None,
+    description: Annotated[str | None, typer.Option(help="What it is.")] = None,
+    prior: Annotated[float | None, typer.Option(help="p(entity | surface); an equal share when left out.")] = None,
+    wikidata: Annotated[str | None, typer.Option(metavar="ID", help="Its Wikidata id, such as Q42.")] = None,
+    url: Annotated[str | None, typer.Option(help="Where readers find it.")] = None,
+    model: Annotated[
+        str | None,
+        typer.Option("--model", metavar="FOLDER", help="Its encoder makes the entity's vector; bundled is one too."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Save there and leave DIR as it is.")] = None,
+) -> None:
+    """Add an entity, or surfaces and texts of one that is known, and save.
+
+    Without --model the entity has no vector of its own: a trained model tells it from others by its prior only.
+    """
+    with _or_fail(f"add {entity} to {folder}"):
+        kb = _open(folder)
+        if model is not None:
+            kb.vectorizer = _vectorizer(kb, model)
+        new = kb.entity_id(entity) is None
+        kb.add(entity, surface or (), description=description, prior=prior, wikidata=wikidata, url=url)
+        target = out or _folder(folder)
+        kb.save_pretrained(target)
+    show(Text(f"{'added' if new else 'changed'} {printable(entity)}"), _size_line(target, kb))
+
+
+def _vectorizer(kb: KnowledgeBase, model: str) -> Any:
+    from transformers import AutoTokenizer
+
+    from hf_corefel.entity_vectors import title_vectorizer
+    from hf_corefel.modeling_corefel import CorefELModel
+    from hf_corefel.pipeline_corefel import bundled_checkpoint
+
+    name = bundled_checkpoint() if model == BUNDLED and not Path(model).exists() else model
+    with silent_transformers():
+        encoder: Any = CorefELModel.from_pretrained(name).eval().encoder
+        return title_vectorizer(encoder.model, AutoTokenizer.from_pretrained(name), kb.projection)
+
+
+def _size_line(folder: Path, kb: KnowledgeBase) -> Text:
+    """``kb: 5 entities, 4 surfaces, 6 candidates, vectors of 128``."""
+    line = f"{folder}: {kb.num_entities:,} entities, {kb.num_surfaces:,} surfaces, {kb.num_candidates:,} candidates"
+    return Text(line + (f", vectors of {kb.vector_size}" if kb.vector_size else ", no vectors"))

@@ -1,0 +1,264 @@
+"""``hf-corefel kb``: build from each kind of file, look up, say what there is, add; and what is wrong with each."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import hf_corefel
+from hf_corefel.cli import app
+from hf_corefel.cli.kb import FallbackName
+from hf_corefel.kb import Fallback, KnowledgeBase
+
+ALIASES = '["Alliance", [["NATO", 0.75], ["Greens", 0.25]]]\n["NATO", [["NATO", 1.0]]]\n'
+
+
+def run(*arguments: object) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, ["kb", *map(str, arguments)])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result.exit_code, result.stdout, result.stderr
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def aliases(tmp_path: Path) -> Path:
+    return write(tmp_path / "aliases.jsonl", ALIASES)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    kb = KnowledgeBase.build(
+        [("Alliance", [("NATO", 0.75), ("Greens", 0.25)]), ("NATO", [("NATO", 1.0)])],
+        vectors={"NATO": np.ones(8), "Greens": np.arange(8)},
+        descriptions={"NATO": "an alliance of states"},
+        wikidata={"NATO": "Q7184"},
+        provenance={"source": "test"},
+    )
+    kb.save_pretrained(tmp_path / "kb")
+    return tmp_path / "kb"
+
+
+def test_build_from_aliases_and_counts(tmp_path: Path, aliases: Path) -> None:
+    counts = write(tmp_path / "counts.tsv", "Greens\tGreens\t3\nGreens\tGreenland\t1\n")
+    entities = write(
+        tmp_path / "entities.jsonl",
+        '{"entity": "NATO", "description": "an alliance", "wikidata": "Q7184"}\n'
+        '{"entity": "Greens", "url": "https://example.org/greens", "description": null}\n',
+    )
+    out = tmp_path / "out"
+    options = ["--aliases", aliases, "--counts", counts, "--entities", entities, "--fallback", "normalized"]
+    status, text, err = run("build", *options, "--max-candidates", 1, "--out", out)
+    assert (status, err) == (0, "")
+    assert text == f"{out}: 3 entities, 3 surfaces, 3 candidates, no vectors\n"
+    kb = KnowledgeBase.from_pretrained(out)
+    assert [(c.entity, c.prior) for c in kb.candidates("GREENS")] == [("Greens", 0.75)]
+    assert (kb.description("NATO"), kb.wikidata("NATO"), kb.description("Greens")) == ("an alliance", "Q7184", None)
+    assert kb.url("Greens") == "https://example.org/greens"
+    assert kb.provenance == {"files": ["aliases.jsonl", "counts.tsv", "entities.jsonl"]}
+
+
+def test_build_with_the_vectors_of_another(tmp_path: Path, folder: Path) -> None:
+    table = write(tmp_path / "a.jsonl", '["x", [["NATO", 0.5], ["New", 0.5]]]\n')
+    status, _, err = run("build", "--aliases", table, "--vectors-of", folder, "--out", tmp_path / "out")
+    assert (status, err) == (0, "")
+    kb = KnowledgeBase.from_pretrained(tmp_path / "out")
+    np.testing.assert_allclose(kb.vector_for("NATO"), 1.0, rtol=1e-6)
+    assert not kb.has_vector([kb.entity_id("New") or 0])[0]
+    status, _, err = run(
+        "build", "--aliases", write(table, '["x", [["New", 0.5]]]'), "--vectors-of", folder, "--out", "o"
+    )
+    assert (status, err.count("\n")) == (1, 1)
+    assert "cannot build o: the knowledge base of --vectors-of has none of these entities" in err
+
+
+def test_build_from_wikipedia2vec(tmp_path: Path, aliases: Path) -> None:
+    vectors = write(tmp_path / "w2v.txt", "2 3\nENTITY/NATO 1 2 3\nENTITY/Oslo 4 5 6\n")
+    assert run("build", "--wikipedia2vec", vectors, "--out", tmp_path / "titles")[0] == 0
+    assert KnowledgeBase.from_pretrained(tmp_path / "titles").candidates("Oslo")[0].entity == "Oslo"
+    assert run("build", "--wikipedia2vec", vectors, "--aliases", aliases, "--out", tmp_path / "both")[0] == 0
+    kb = KnowledgeBase.from_pretrained(tmp_path / "both")
+    assert (sorted(kb.entities()), kb.vector_size) == (["Greens", "NATO"], 3)
+
+
+def test_build_from_end2end_neural_el(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    write(data / "prob_yago_crosswikis_wikipedia_p_e_m.txt", "Oslo\t5\t7,0.5,Oslo\nbad\n")
+    write(data / "wiki_name_id_map.txt", "Oslo\t7\n")
+    write(data / "nnid2wikiid.txt", "1\t7\n")
+    np.save(data / "ent_vecs.npy", np.ones((1, 3), dtype=np.float32))
+    status, _, err = run("build", "--end2end-neural-el", data, "--out", tmp_path / "out")
+    assert (status, err.count("\n")) == (1, 1)
+    assert "p_e_m.txt:2: expected mention, total and candidates" in err
+    write(data / "prob_yago_crosswikis_wikipedia_p_e_m.txt", "Oslo\t5\t7,0.5,Oslo\n")
+    status, text, err = run("build", "--end2end-neural-el", data, "--out", tmp_path / "out")
+    assert (status, err) == (0, "")
+    assert text.endswith("out: 1 entities, 1 surfaces, 1 candidates, vectors of 3\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], "cannot build: give --aliases, --counts"),
+        (["--vectors-of", "kb"], "cannot build: give --aliases, --counts"),
+        (["--aliases", "a", "--wikipedia2vec", "w", "--vectors-of", "v"], "give only one of --wikipedia2vec"),
+        (["--end2end-neural-el", "d", "--aliases", "a"], "has a table of its own"),
+        (["--aliases", "none.jsonl"], "cannot build out: none.jsonl: file not found"),
+        (["--aliases", "bad.jsonl"], "cannot build out: bad.jsonl:1: "),
+        (["--counts", "bad.jsonl"], "cannot build out: bad.jsonl:1: expected surface, entity and count"),
+        (["--counts", "c.tsv", "--entities", "bad.jsonl"], "bad.jsonl:1: expected an object with the string 'entity'"),
+        (["--counts", "c.tsv", "--entities", "field.jsonl"], "field.jsonl:1: unknown field 'text'; the known fields"),
+        (["--counts", "c.tsv", "--entities", "type.jsonl"], "type.jsonl:1: field 'url': expected a string, got 5"),
+        (["--counts", "c.tsv", "--vectors-of", "."], "kb_config.json: file not found"),
+    ],
+)
+def test_what_build_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], message: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "bad.jsonl", "[5]\n")
+    write(tmp_path / "c.tsv", "a\tA\t1\n")
+    write(tmp_path / "field.jsonl", '{"entity": "A", "text": "x"}\n')
+    write(tmp_path / "type.jsonl", '{"entity": "A", "url": 5}\n')
+    status, out, err = run("build", *options, "--out", "out")
+    assert (status, out, err.count("\n")) == (1, "", 1)
+    assert err.startswith("hf-corefel: ")
+    assert message in err
+    assert not (tmp_path / "out").exists()
+
+
+def test_lookup(folder: Path) -> None:
+    status, out, err = run("lookup", folder, "Alliance", "nato", "NATO")
+    assert (status, err) == (0, "")
+    lines = [" ".join(line.split()) for line in out.splitlines() if "─" not in line]
+    assert lines == [
+        "Surface Entity Prior Description",
+        "Alliance NATO 0.7500 an alliance of states",
+        "Greens 0.2500",
+        "nato none",
+        "NATO NATO 1.0000 an alliance of states",
+    ]
+    status, out, _ = run("lookup", folder, "nato", "--fallback", "casefold", "--limit", 1, "--json")
+    assert status == 0
+    assert json.loads(out) == {
+        "surface": "nato",
+        "candidates": [
+            {
+                "entity": "NATO",
+                "prior": 1.0,
+                "description": "an alliance of states",
+                "wikidata": "Q7184",
+                "url": "https://en.wikipedia.org/wiki/NATO",
+            }
+        ],
+    }
+
+
+def test_info(folder: Path) -> None:
+    status, out, err = run("info", folder, "--json", "--verify")
+    assert (status, err) == (0, "")
+    facts = json.loads(out)
+    kb = KnowledgeBase.from_pretrained(folder)
+    assert facts.pop("bytes") == sum(path.stat().st_size for path in folder.iterdir())
+    assert facts == {
+        "entities": 2,
+        "surfaces": 2,
+        "candidates": 3,
+        "vector_size": 8,
+        "fallback": "none",
+        "projection": None,
+        "fingerprint": kb.fingerprint,
+        "provenance": {"source": "test"},
+    }
+    status, out, _ = run("info", folder)
+    rows = dict(line.split(maxsplit=1) for line in out.splitlines())
+    assert (status, rows["entities"], rows["provenance"]) == (0, "2", '{"source": "test"}')
+
+
+def test_info_of_a_damaged_folder(folder: Path) -> None:
+    data = bytearray((folder / "tables.safetensors").read_bytes())
+    data[-1] ^= 1
+    (folder / "tables.safetensors").write_bytes(data)
+    assert run("info", folder)[0] == 0
+    status, _, err = run("info", folder, "--verify")
+    assert (status, "do not have the fingerprint" in err) == (1, True)
+    status, _, err = run("info", folder / "none")
+    assert (status, err.count("\n")) == (1, 1)
+    assert "cannot read" in err
+
+
+def test_add(folder: Path, tmp_path: Path) -> None:
+    status, out, err = run(
+        *("add", folder, "--entity", "Lantern", "--surface", "Lantern", "--surface", "Alliance"),
+        *("--description", "a charity", "--wikidata", "Q1", "--url", "https://e.org/", "--prior", 0.5),
+    )
+    assert (status, err) == (0, "")
+    assert out == f"added Lantern\n{folder}: 3 entities, 3 surfaces, 5 candidates, vectors of 8\n"
+    kb = KnowledgeBase.from_pretrained(folder)
+    assert [c.entity for c in kb.candidates("Alliance")] == ["NATO", "Lantern", "Greens"]
+    assert (kb.description("Lantern"), kb.wikidata("Lantern"), kb.url("Lantern")) == (
+        "a charity",
+        "Q1",
+        "https://e.org/",
+    )
+    status, out, _ = run("add", folder, "--entity", "NATO", "--surface", "Otan", "--out", tmp_path / "other")
+    assert (status, out.splitlines()[0]) == (0, "changed NATO")
+    assert kb.candidates("Otan") == KnowledgeBase.from_pretrained(folder).candidates("Otan") == []
+    assert KnowledgeBase.from_pretrained(tmp_path / "other").candidates("Otan")[0].entity == "NATO"
+    status, _, err = run("add", folder, "--entity", "X", "--surface", "x", "--prior", 2)
+    assert (status, err.count("\n")) == (1, 1)
+    assert f"cannot add X to {folder}: add, surface 'x', entity 'X': expected a prior between 0 and 1" in err
+
+
+def test_add_with_a_vector_of_the_model(tmp_path: Path, tiny_folder: Path) -> None:
+    from transformers import AutoTokenizer
+
+    from hf_corefel import CorefELModel
+    from hf_corefel.entity_vectors import fit_projection, title_vectorizer
+
+    plain = KnowledgeBase.from_pretrained(tiny_folder / "knowledge_base")
+    model: Any = CorefELModel.from_pretrained(str(tiny_folder))
+    tokenizer = AutoTokenizer.from_pretrained(str(tiny_folder))
+    projection = fit_projection(model.encoder.model, tokenizer, plain, show_progress=False)
+    plain.with_projection(projection).save_pretrained(tmp_path / "kb")
+    arguments = ["--entity", "New_Hall", "--surface", "new hall", "--description", "a hall"]
+    arguments += ["--model", str(tiny_folder)]
+    status, _, err = run("add", tmp_path / "kb", *arguments)
+    assert (status, err) == (0, "")
+    kb = KnowledgeBase.from_pretrained(tmp_path / "kb")
+    made = title_vectorizer(model.encoder.model, tokenizer, projection)(["New_Hall"], ["a hall"])[0]
+    np.testing.assert_allclose(kb.vector_for("New_Hall"), made, atol=np.abs(made).max() / 127)
+    status, _, err = run("add", tiny_folder, *arguments, "--out", tmp_path / "other")
+    assert (status, err.count("\n")) == (1, 1)
+    assert "the knowledge base has none" in err
+
+
+def test_the_names_of_fallbacks() -> None:
+    assert [name.value for name in FallbackName] == list(get_args(Fallback))
+
+
+def test_a_model_and_the_bundled_one(tmp_path: Path, folder: Path) -> None:
+    folder.rename(tmp_path / "knowledge_base")
+    assert run("lookup", tmp_path, "NATO")[0] == 0
+    status, out, _ = run("info", "bundled", "--json")
+    assert (status, json.loads(out)["vector_size"] > 0) == (0, True)
+
+
+def test_looking_up_imports_no_torch(folder: Path) -> None:
+    code = (
+        "import sys; from hf_corefel.cli import app; app(sys.argv[1:], standalone_mode=False); "
+        "sys.exit('torch' in sys.modules)"
+    )
+    environment = {"PYTHONPATH": str(Path(hf_corefel.__file__).parents[1])}
+    command = [sys.executable, "-c", code, "kb", "lookup", str(folder), "NATO"]
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (result.returncode, "NATO" in result.stdout) == (0, True), result.stderr
