@@ -26,7 +26,14 @@ SIZES = [
     "max_candidates",
     "window_size",
 ]
-COUNTS = ["min_kept_spans", "case_embedding_size", "pair_product_dim", "ffnn_depth", "window_overlap"]
+COUNTS = [
+    "min_kept_spans",
+    "case_embedding_size",
+    "scope_embedding_size",
+    "pair_product_dim",
+    "ffnn_depth",
+    "window_overlap",
+]
 
 BAD = [
     *[(name, value) for name in SIZES for value in (0, -1, 2.0, True, "3", None)],
@@ -39,6 +46,9 @@ BAD = [
     *[("mention_loss_weight", value) for value in (-1.0, math.nan, math.inf, "1", None, True)],
     *[("use_width_prior", value) for value in ("yes", None, 1)],
     *[("use_candidate_prior", value) for value in ("no", None, 0)],
+    *[("use_entity_product", value) for value in ("no", None, 0)],
+    *[("use_entity_context", value) for value in ("no", None, 0)],
+    *[("mention_scopes", value) for value in ({}, [], "all", {"every": {}})],
     *[("head_modules", value) for value in (["pair"], ["pairs", "nill"])],
 ]
 
@@ -154,3 +164,31 @@ def test_a_window_must_fit_the_encoder() -> None:
     with pytest.raises(ValueError, match=r"window_size \(384\).*max_position_embeddings=128"):
         CorefELConfig(encoder_config=encoder)
     assert CorefELConfig(encoder_config=encoder, window_size=128).window_size == 128
+
+
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [
+        (None, "all"),
+        ({"min_kept_spans": 3}, "min_kept_spans"),
+        ({"max_span_words": 0}, "max_span_words"),
+        ({"max_span_words": 2.5}, "max_span_words"),
+        ({"max_span_pieces": True}, "max_span_pieces"),
+        ({"span_keep_ratio": 0.0}, "span_keep_ratio"),
+        ({"span_keep_ratio": "0.4"}, "span_keep_ratio"),
+    ],
+)
+def test_a_bad_value_of_a_scope_is_named(fields: Any, named: str) -> None:
+    with pytest.raises(ValueError, match=rf"^CorefELConfig\.mention_scopes\['all'\].*{named if fields else 'dict'}"):
+        CorefELConfig(mention_scopes={"named": {}, "all": fields})
+
+
+def test_scopes_survive_saving_and_widen_the_longest_span(tmp_path: Path) -> None:
+    scopes = {"named": {}, "all": {"max_span_words": 12, "max_span_pieces": 24, "span_keep_ratio": 0.45}}
+    config = CorefELConfig(max_span_words=8, mention_scopes=scopes)
+    assert (config.longest_span, CorefELConfig(max_span_words=8).longest_span) == (12, 8)
+    config.save_pretrained(tmp_path)
+    loaded = CorefELConfig.from_pretrained(tmp_path)
+    assert loaded.mention_scopes == scopes
+    scopes["all"]["max_span_words"] = 99
+    assert config.longest_span == 12

@@ -96,3 +96,52 @@ def test_gradients_reach_every_parameter_and_no_padding() -> None:
         assert value.grad is not None and torch.isfinite(value.grad).all() and value.grad.abs().sum() > 0, name
     assert log_priors.grad is not None
     assert torch.equal(log_priors.grad == 0, CANDIDATES < 0)
+
+
+def test_products_equal_the_written_out_sum() -> None:
+    torch.manual_seed(0)
+    scorer = EntityScorer(SPAN, ENTITY, 5, 2, 0.0, True, True, False, use_product=True, use_context=True).double()
+    nn.init.normal_(scorer.nil)
+    spans, log_priors, vectors = _inputs()
+    mention = torch.randn(2, 3, dtype=torch.float64)
+    scores = scorer(spans, CANDIDATES, log_priors, vectors, mention)
+    plain = EntityScorer(SPAN, ENTITY, 5, 2, 0.0, True, True, False).double()
+    plain.load_state_dict(scorer.state_dict(), strict=False)
+    checked = 0
+    for b in range(2):
+        weight = torch.zeros(4, dtype=torch.float64)
+        for n, k in torch.cartesian_prod(torch.arange(3), torch.arange(3)).tolist():
+            if CANDIDATES[b, n, k] >= 0:
+                weight[CANDIDATES[b, n, k]] += torch.sigmoid(mention[b, n]) * log_priors[b, n, k].exp()
+        mean = (weight.unsqueeze(1) * vectors[b]).sum(0) / weight.sum()
+        for n, k in torch.cartesian_prod(torch.arange(3), torch.arange(3)).tolist():
+            row = int(CANDIDATES[b, n, k])
+            if row < 0:
+                assert scores[b, n, k] == 0.0
+                continue
+            entity, span = vectors[b, row], spans[b, n]
+            hidden = scorer.span(span) + scorer.entity(entity) + scorer.prior(log_priors[b, n, k].reshape(1))
+            hidden = hidden + scorer.product(scorer.factor(span) * entity) + scorer.context(entity * mean)
+            torch.testing.assert_close(scores[b, n, k], scorer.ffnn(hidden), rtol=1e-10, atol=1e-12)
+            checked += 1
+    assert checked > 5
+    assert not torch.allclose(scores, plain(spans, CANDIDATES, log_priors, vectors, mention))
+    hidden = scorer.span(spans) + scorer.entity(scorer.nil) + scorer.product(scorer.factor(spans) * scorer.nil)
+    torch.testing.assert_close(scorer.score_nil(spans), scorer.ffnn(hidden))
+
+
+def test_the_context_of_one_document_does_not_reach_another() -> None:
+    torch.manual_seed(0)
+    scorer = EntityScorer(SPAN, ENTITY, 5, 2, 0.0, True, False, False, use_context=True).double()
+    spans, log_priors, vectors = _inputs()
+    mention = torch.randn(2, 3, dtype=torch.float64, requires_grad=True)
+    together = scorer(spans, CANDIDATES, log_priors, vectors, mention)
+    for b in range(2):
+        part = slice(b, b + 1)
+        alone = scorer(spans[part], CANDIDATES[part], log_priors[part], vectors[part], mention[part])
+        torch.testing.assert_close(together[part], alone)
+    # How probable mentions are is the pruner's business: the context weighs with it and does not train it.
+    together.sum().backward()
+    assert mention.grad is None
+    none = torch.full_like(CANDIDATES, -1)
+    assert torch.equal(scorer(spans, none, log_priors, vectors, mention), torch.zeros(2, 3, 3).double())
