@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from hf_corefel.hub.fingerprint import check_fingerprint, save_fingerprint
 from hf_corefel.pipeline_corefel import load_pipeline
 
 TEXT = "Anna Berg met Carl Moss in Oslo. Berg praised Moss. Then she left the city."
@@ -24,3 +25,16 @@ def test_a_pipeline_follows_changes(tiny_folder: Path) -> None:
     assert "Carl_Moss" not in linked()
     kb.add("C._Moss", surfaces, prior={s: row["Carl_Moss"] for s, row in surfaces.items()}, vector=vector)
     assert linked() == before - {"Carl_Moss"} | {"C._Moss"}
+
+
+def test_a_changed_knowledge_base_is_saved_with_its_model(tiny_folder: Path, tmp_path: Path) -> None:
+    annotate = load_pipeline(tiny_folder)
+    annotate.processor.knowledge_base.remove("Carl_Moss")
+    annotate.processor.knowledge_base.add("Mira_Hall", ["Mira Hall"], description="a mayor")
+    annotate.model.save_pretrained(tmp_path)
+    annotate.processor.save_pretrained(tmp_path)
+    save_fingerprint(annotate.model, annotate.processor, tmp_path)
+    again = load_pipeline(tmp_path)
+    assert check_fingerprint(again.model, again.processor, str(tmp_path)) == []
+    assert again.processor.knowledge_base.candidates("Mira Hall")[0].entity == "Mira_Hall"
+    assert again.processor.knowledge_base.entity_id("Carl_Moss") is None

@@ -192,6 +192,7 @@ def _plain(values: torch.Tensor) -> Any:
 
 def _describe(kb: KnowledgeBase) -> dict[str, Any]:
     """Sizes, and names, candidates and vectors of entities at even distances: what is cheap at any size."""
+    kb = kb.merged()  # saving gives other ids once something was changed, and those are the ones that are compared
     ids = np.unique(np.linspace(0, kb.num_entities - 1, min(_SAMPLED_ENTITIES, kb.num_entities)).astype(np.int64))
     names = [kb.entity_name(i) for i in ids.tolist()]
     found = {name: kb.candidates(name.replace("_", " "), limit=4) for name in names}
