@@ -53,7 +53,9 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespac
         "--descriptions", type=Path, metavar="FILE", help='{"entity", "key", "text"} lines, .jsonl[.gz]'
     )
     parser.add_argument("--description-length", type=int, default=200, help="characters of a description to encode")
-    parser.add_argument("--encoder", type=Path, required=True, metavar="FOLDER", help="encoder that makes the vectors")
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--encoder", type=Path, metavar="FOLDER", help="encoder that makes the vectors")
+    source.add_argument("--vectors-of", type=Path, metavar="FOLDER", help="knowledge base whose vectors are taken over")
     parser.add_argument("--vector-size", type=int, default=128)
     parser.add_argument("--batch-size", type=int, default=128)
     parser.add_argument("--out", type=Path, required=True, metavar="FOLDER")
@@ -194,17 +196,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.lower:
         rows += lower_rows(rows)
 
-    names, vectors = vectors_from_titles(
-        names_of_entities,
-        AutoModel.from_pretrained(options.encoder),
-        AutoTokenizer.from_pretrained(options.encoder),
-        descriptions=texts,
-        size=options.vector_size,
-        max_description_length=options.description_length,
-        batch_size=options.batch_size,
-    )
-    # One factor for all: the scorers' layers are initialised for inputs of variance 1.
-    vectors /= np.sqrt(np.mean(vectors**2))
+    if options.vectors_of:
+        source = KnowledgeBase.from_pretrained(options.vectors_of)
+        ids = [source.entity_id(name) for name in names_of_entities]
+        if None in ids:
+            raise SystemExit(f"{options.vectors_of}: lacks {names_of_entities[ids.index(None)]!r}")
+        vectors, projection = source.vectors(np.array(ids)), source.projection
+    else:
+        _, vectors, projection = vectors_from_titles(
+            names_of_entities,
+            AutoModel.from_pretrained(options.encoder),
+            AutoTokenizer.from_pretrained(options.encoder),
+            descriptions=texts,
+            size=options.vector_size,
+            # One factor for all: the scorers' layers are initialised for inputs of variance 1.
+            mean_square=1.0,
+            return_projection=True,
+            max_description_length=options.description_length,
+            batch_size=options.batch_size,
+        )
 
     provenance = {
         "aliases": [path.name for path in options.aliases],
@@ -214,7 +224,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "training_mentions": options.aida.name if options.aida else None,
         "without_surfaces_of_test_articles_only": options.without_test_surfaces is not None,
         "vectors": {
-            "encoder": "/".join(options.encoder.parts[-2:]),
+            "encoder": "/".join((options.encoder or options.vectors_of).parts[-2:]),
             "text": "title : beginning of the description, else the titles it links to" if texts else "title",
             "links": options.links.name if options.links else None,
             "descriptions": options.descriptions.name if options.descriptions else None,
@@ -222,7 +232,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "reduction": f"PCA to {options.vector_size}, then scaled to a mean square of 1",
         },
     }
-    kb = KnowledgeBase.build(rows, vectors=(names, vectors), max_candidates=MAX_CANDIDATES, provenance=provenance)
+    kb = KnowledgeBase.build(
+        rows,
+        vectors=(names_of_entities, vectors),
+        projection=projection,
+        max_candidates=MAX_CANDIDATES,
+        provenance=provenance,
+    )
     kb.save_pretrained(options.out)
     size = sum(path.stat().st_size for path in options.out.iterdir())
     print(f"{options.out}: {kb}, {size / 1e6:.1f} MB")

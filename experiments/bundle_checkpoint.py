@@ -1,6 +1,7 @@
 """Copy a trained model into the package as its bundled checkpoint, with a card that says where it comes from.
 
-    python experiments/bundle_checkpoint.py --model runs/bundled/final --data-dir path/to/DWIE
+    python experiments/bundle_checkpoint.py --model runs/bundled/final --data-dir path/to/DWIE --aida path/to/AIDA \
+        --gum path/to/GUM --without-test-surfaces path/to/knowledge_base
 
 The scores of the card are measured here, on the files as they are stored.
 """
@@ -11,6 +12,7 @@ import argparse
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 from hf_corefel import CorefELModel, CorefELProcessor, bundled_checkpoint
 from hf_corefel.evaluation import evaluate_corpus
@@ -27,12 +29,35 @@ def _without_folders(argument: str) -> str:
     return Path(argument).name if is_path else argument
 
 
+def _runs(arguments: argparse.Namespace) -> list[tuple[Path, dict[str, Any]]]:
+    """Where and how the checkpoint is scored beside DWIE test end to end."""
+    dwie, aida, gum = arguments.data_dir, arguments.aida, arguments.gum
+    hidden = {
+        "knowledge_base": arguments.without_test_surfaces,
+        "note": {"table": "without surfaces of test articles only"},
+    }
+    return [
+        (dwie, hidden),
+        (dwie, {"given_mentions": True}),
+        (aida, {}),
+        (aida, {"given_mentions": True}),
+        (gum, {"mention_scope": "named"}),
+        (gum, {"mention_scope": "named", "given_mentions": True}),
+        (gum, {"mention_scope": "all"}),
+        (gum, {"mention_scope": "all", "given_mentions": True}),
+    ]
+
+
 def main() -> None:
     """Copies the files, writes scores, card and fingerprint, and checks the size."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", type=Path, required=True, help="folder of the trained model and its processor")
     parser.add_argument("--data-dir", type=Path, required=True, help="DWIE in its official JSON, with content")
-    parser.add_argument("--min-kept-spans", type=int, default=30, help="least spans kept of a short text")
+    parser.add_argument("--aida", type=Path, required=True, help="AIDA CoNLL-YAGO")
+    parser.add_argument("--gum", type=Path, required=True, help="GUM")
+    parser.add_argument(
+        "--without-test-surfaces", type=Path, required=True, help="knowledge base without DWIE's test-only surfaces"
+    )
     arguments = parser.parse_args()
     for name in _FILES:
         if not (arguments.model / name).is_file():
@@ -42,16 +67,16 @@ def main() -> None:
     shutil.copytree(arguments.model, target, ignore=shutil.ignore_patterns(*_SKIPPED))
     record = json.loads((target / "training_record.json").read_text(encoding="utf-8"))
     record["command"] = [_without_folders(argument) for argument in record["command"]]
-    record["set_after_training"] = {"min_kept_spans": arguments.min_kept_spans}
     (target / "training_record.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     config = json.loads((target / "config.json").read_text(encoding="utf-8"))
     config["encoder_config"]["_name_or_path"] = Path(config["encoder_config"]["_name_or_path"]).name
-    # Training articles are long enough for the paper's rule; a user's first sentence is not.
-    settings = json.loads((target / "processor_config.json").read_text(encoding="utf-8"))
-    config["min_kept_spans"] = settings["min_kept_spans"] = arguments.min_kept_spans
     (target / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
-    (target / "processor_config.json").write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
     evaluate_corpus(arguments.data_dir, split="test", model=target, out=target / "test_scores.json")
+    more = [
+        {**options.pop("note", {}), **evaluate_corpus(corpus, split="test", model=target, **options)}
+        for corpus, options in _runs(arguments)
+    ]
+    (target / "more_scores.json").write_text(json.dumps(more, indent=1) + "\n", encoding="utf-8")
     (target / "README.md").write_text(model_card_of_folder(target, facts=BUNDLED), encoding="utf-8")
     save_fingerprint(CorefELModel.from_pretrained(target), CorefELProcessor.from_pretrained(target), target)
     for path in target.rglob("*"):

@@ -55,7 +55,7 @@ def test_metadata_is_what_the_hub_reads(bundled: str) -> None:
         "el_hard_f1": 0.7,
     }
     assert {(result.dataset_name, result.dataset_split) for result in results.values()} == {("DWIE", "test")}
-    assert data.model_name == "MiniLM on DWIE"
+    assert data.model_name == "MiniLM on DWIE, AIDA and GUM"
 
 
 def test_text_says_what_a_reader_needs(bundled: str) -> None:
@@ -85,7 +85,7 @@ def test_text_says_what_a_reader_needs(bundled: str) -> None:
     scores = found["Scores on DWIE test, end to end"]
     for text in ("0.9123 | 0.9000 – 0.9200", "0.8100", "0.7000", "0.2500 of 12 right", "42%", "90.0%"):
         assert text in scores, text
-    assert "more than 8 words" in found["Limitations"] and "one broadcaster" in found["Limitations"]
+    assert "more than 8 words" in found["Limitations"] and "mention scope `all` only" in found["Limitations"]
     assert "10.18653/v1/2022.acl-short.88" in found["Citation"]
 
 
@@ -151,3 +151,19 @@ def test_trainer_writes_the_card(
     assert "# Tiny\n" in card
     assert "3 documents of acme/news." in card
     assert "| seed | 7 |" in card and "| task_learning_rate | 0.001 |" in card
+
+
+def test_other_corpora_and_scopes_have_their_rows() -> None:
+    scopes = {"named": {}, "all": {"max_span_words": 12, "span_keep_ratio": 0.45}}
+    more = [
+        {**SCORES, "corpus": "AIDA", "split": "test"},
+        {**SCORES, "corpus": "GUM", "mention_scope": "all", "given_mentions": True},
+        {**SCORES, "table": "without surfaces of test articles only"},
+    ]
+    found = sections(model_card(CorefELConfig(max_span_words=8, mention_scopes=scopes), more_scores=more))
+    rows = found["Scores on other corpora and in other ways"]
+    assert "| AIDA test | named |  | 91.2% | 81.0% | 70.0% | 25.0% of 12 | 90.0% | 42% |" in rows
+    assert "| GUM test | all | yes | 91.2% | 81.0% | 70.0% | 25.0% of 12 | 90.0% |  |" in rows
+    assert "| DWIE test, without surfaces of test articles only | named |" in rows
+    assert "`all`: spans of up to 12 words, 0.45 a word kept" in found["What it is made of"]
+    assert "more than 12 words" in found["Limitations"]
