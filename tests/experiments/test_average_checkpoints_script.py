@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+SCRIPT = Path(__file__).parents[2] / "experiments" / "average_checkpoints.py"
+
+
+@pytest.fixture(scope="module")
+def script() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("average_checkpoints", SCRIPT)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_mean_takes_the_place_of_the_weights(script: ModuleType, tmp_path: Path) -> None:
+    model = tmp_path / "final"
+    model.mkdir()
+    save_file({"a": torch.zeros(2, dtype=torch.float16)}, model / "model.safetensors")
+    (model / "config.json").write_text("{}")
+    (model / "training_record.json").write_text(json.dumps({"seed": 1, "development_scores": {"score": 0.5}}))
+    paths = []
+    for number, values in enumerate(([1.0, 2.0], [2.0, 6.0])):
+        folder = tmp_path / f"checkpoint-{number}"
+        folder.mkdir()
+        save_file({"a": torch.tensor(values)}, folder / "model.safetensors")
+        paths.append(str(folder / "model.safetensors"))
+    out = tmp_path / "averaged"
+    script.main(["--model", str(model), "--checkpoints", *paths, "--out", str(out)])
+    state = load_file(out / "model.safetensors")
+    assert state["a"].dtype == torch.float16
+    assert state["a"].tolist() == [1.5, 4.0]
+    record = json.loads((out / "training_record.json").read_text())
+    assert record == {"seed": 1, "weights_averaged_over": ["checkpoint-0", "checkpoint-1"]}
+    assert (out / "config.json").is_file()
+
+
+def test_files_of_different_models_are_refused(script: ModuleType, tmp_path: Path) -> None:
+    save_file({"a": torch.zeros(1)}, tmp_path / "one.safetensors")
+    save_file({"b": torch.zeros(1)}, tmp_path / "two.safetensors")
+    with pytest.raises(SystemExit, match=r"two\.safetensors: 'a'"):
+        script.average([tmp_path / "one.safetensors", tmp_path / "two.safetensors"])
