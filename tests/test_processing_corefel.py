@@ -193,7 +193,12 @@ def test_given_mentions_are_all_kept(processor: CorefELProcessor) -> None:
     assert encoded.keep_all and processor.collate([encoded])["keep_all"].tolist() == [True]
     # Longer than max_span_words, and cutting a word: both are what was asked for.
     assert encoded.spans.width.tolist() == [2, 1, 4, 1]
-    assert encoded.warnings == ["span 4..5 (' ') holds no word and was dropped"]
+    assert encoded.warnings == [
+        "span 4..5 (' ') holds no word and was dropped",
+        "span 6..9 ('erg') cuts the word 'Bergen'; the model reads every piece that it touches",
+        "given mentions that lie within others: 2, first span 6..9 ('erg') and span 0..11 ('Anna Bergen'); "
+        "all were kept",
+    ]
     assert surfaces(processor.encode(Document(TEXT, mentions=[]))) == []
 
 
@@ -262,7 +267,24 @@ def test_a_span_with_given_candidates_is_added(processor: CorefELProcessor) -> N
     ordered = [tuple(offsets) for offsets in encoded.spans.offsets.tolist()]
     assert ordered == sorted(ordered)
     assert candidates_of(encoded, long) == {"Oslo": 0.0} and candidates_of(encoded, part) == {"Anna_Berg": 0.0}
-    assert encoded.warnings == ["span 4..5 (' ') holds no word and was dropped"]
+    assert encoded.warnings == [
+        "span 4..5 (' ') holds no word and was dropped",
+        "span 5..9 ('Berg') cuts the word 'Bergen'; the model reads every piece that it touches",
+    ]
+
+
+@pytest.mark.parametrize("kind", ["mentions", "spans"])
+def test_candidates_beside_the_given_spans_are_reported(processor: CorefELProcessor, kind: str) -> None:
+    given: Any = {kind: [at("Anna Bergen"), (4, 5)]}
+    candidates = {span: [Candidate("Oslo", 1.0)] for span in (at("Oslo"), at("Anna Bergen"), at("Anna"), (4, 5))}
+    encoded = processor.encode(Document(TEXT, candidates=candidates, **given))
+    assert surfaces(encoded) == ["Anna Bergen"] and candidates_of(encoded, at("Anna Bergen")) == {"Oslo": 0.0}
+    begin, end = at("Oslo")
+    assert encoded.warnings == [
+        "span 4..5 (' ') holds no word and was dropped",
+        f"span 0..4 ('Anna'): its candidates are unused, it is none of the given {kind}",
+        f"span {begin}..{end} ('Oslo'): its candidates are unused, it is none of the given {kind}",
+    ]
 
 
 def test_max_kept_spans(letter_processor: MakeProcessor) -> None:

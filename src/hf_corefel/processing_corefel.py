@@ -19,7 +19,7 @@ from .alignment import Alignment, AlignmentReport, align_clusters
 from .configuration_corefel import CorefELConfig
 from .documents import Candidate, Document, DocumentError
 from .kb import KnowledgeBase
-from .processing import PieceTokenizer, SpanTable, Windows, enumerate_spans, given_spans, lay_out_windows, split_words
+from .processing import PieceTokenizer, SpanTable, Windows, choose_spans, lay_out_windows, split_words
 from .repositories import FINGERPRINT_FILE, HubOptions, download_folder, upload_folder
 
 __all__ = ["CorefELBatch", "CorefELProcessor", "EncodedDocument"]
@@ -95,7 +95,9 @@ class CorefELProcessor:
     """Turns texts or `Document`s into the tensors of `CorefELModel`.
 
     A document may bring its own words, mentions (none is pruned), candidate spans (still pruned) and candidates
-    (they replace the knowledge base's for that span).
+    (they replace the knowledge base's for that span). Given mentions and spans stay where they are, also where they cut
+    a word or a piece, cross, or nest: each is read by all the pieces that it touches. The result's `warnings` say where
+    that is so, which have the same pieces, and which hold no word at all and had to be dropped.
 
     Args:
         tokenizer: The encoder's tokenizer.
@@ -225,24 +227,23 @@ class CorefELProcessor:
         """
         if isinstance(document, str):
             document = Document(document)
-        text, warnings = document.text, []
+        text = document.text
         scope, settings = self._scope(document)
         words = split_words(text, document.words)
         pieces = self._split_pieces(text, words)
         ends = pieces.last[pieces.last >= 0] + 1
         sentences = pieces.last[words.ends_sentence & (pieces.last >= 0)] + 1
         windows = lay_out_windows(len(pieces), ends, sentences, self._capacity, settings["window_overlap"])
-        given = document.mentions if document.mentions is not None else document.spans
-        if given is None:
-            spans = enumerate_spans(words, pieces, settings["max_span_words"], settings["max_span_pieces"])
-            known = set(map(tuple, spans.offsets.tolist()))
-            extra = [offsets for offsets in document.candidates if offsets not in known]
-        else:
-            spans, extra = None, list(given)
-        if extra or spans is None:
-            added, dropped = given_spans(extra, words, pieces)
-            spans = added if spans is None else _merge(spans, added)
-            warnings += [f"span {b}..{e} ({text[b:e]!r}) holds no word and was dropped" for b, e in dropped]
+        spans, warnings = choose_spans(
+            text,
+            words,
+            pieces,
+            settings["max_span_words"],
+            settings["max_span_pieces"],
+            mentions=document.mentions,
+            spans=document.spans,
+            candidates=document.candidates,
+        )
         wanted = int(settings["span_keep_ratio"] * len(words)) + 1
         wanted = max(wanted, settings["min_kept_spans"])
         limit = min(settings["max_kept_spans"], wanted)
@@ -380,13 +381,3 @@ def _pad(rows: Sequence[np.ndarray], value: float) -> np.ndarray:
     for i, row in enumerate(rows):
         padded[i, : len(row)] = row
     return padded
-
-
-def _merge(left: SpanTable, right: SpanTable) -> SpanTable:
-    """Two span tables as one in reading order."""
-    parts = [
-        np.concatenate([getattr(left, name), getattr(right, name)])
-        for name in ("offsets", "begin", "end", "width", "case")
-    ]
-    order = np.lexsort((parts[0][:, 1], parts[0][:, 0]))
-    return SpanTable(*(part[order] for part in parts))

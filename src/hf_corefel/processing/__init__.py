@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .given import describe_given, describe_overlaps
+from .given import choose_spans, describe_given, describe_overlaps
 from .pieces import Pieces, PieceTokenizer
 from .spans import SpanTable, enumerate_spans, given_spans
 from .windows import Windows, lay_out_windows
@@ -14,6 +14,7 @@ __all__ = [
     "SpanTable",
     "Windows",
     "WordTable",
+    "choose_spans",
     "describe_given",
     "describe_overlaps",
     "enumerate_spans",

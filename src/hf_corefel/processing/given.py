@@ -1,14 +1,65 @@
-"""What a reader should know of the spans that were given: where they cut, cross, nest, or cannot be told apart."""
+"""The spans of a document that brings some, and what its reader should know of them."""
 
 from __future__ import annotations
+
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
 from .pieces import Pieces
-from .spans import SpanTable
+from .spans import SpanTable, enumerate_spans, given_spans, merge_spans
 from .words import WordTable
 
-__all__ = ["describe_given", "describe_overlaps"]
+__all__ = ["choose_spans", "describe_given", "describe_overlaps"]
+
+
+def choose_spans(
+    text: str,
+    words: WordTable,
+    pieces: Pieces,
+    max_words: int,
+    max_pieces: int,
+    *,
+    mentions: Sequence[tuple[int, int]] | None = None,
+    spans: Sequence[tuple[int, int]] | None = None,
+    candidates: Collection[tuple[int, int]] = (),
+) -> tuple[SpanTable, list[str]]:
+    """The candidate spans of a document: the given ones, else all short ones and those with candidates of their own.
+
+    Args:
+        text: The text.
+        words: Its words.
+        pieces: Its pieces.
+        max_words: Longest span that is not given, in words.
+        max_pieces: The same in pieces.
+        mentions: Given mentions.
+        spans: Given candidate spans, where there are no given mentions.
+        candidates: Spans that candidates are given for.
+
+    Returns:
+        The spans in reading order, and what to say of those that were given: which were dropped, cut a word or a piece,
+        look alike, cross, nest, or bring candidates for nothing.
+    """
+    if mentions is None and spans is None:
+        table = enumerate_spans(words, pieces, max_words, max_pieces)
+        known = set(map(tuple, table.offsets.tolist())) if candidates else set()
+        added, messages = _place(text, [span for span in candidates if span not in known], words, pieces)
+        return (merge_spans(table, added) if len(added) else table), messages
+    given = mentions if mentions is not None else spans or ()
+    table, messages = _place(text, given, words, pieces)
+    if mentions is not None:
+        messages += describe_overlaps(text, table.offsets)
+    kind = "spans" if mentions is None else "mentions"
+    unused = [_name(text, *span) for span in sorted(set(candidates) - set(given))]
+    return table, messages + [f"{name}: its candidates are unused, it is none of the given {kind}" for name in unused]
+
+
+def _place(
+    text: str, given: Sequence[tuple[int, int]], words: WordTable, pieces: Pieces
+) -> tuple[SpanTable, list[str]]:
+    table, dropped = given_spans(given, words, pieces)
+    messages = [f"{_name(text, *span)} holds no word and was dropped" for span in dropped]
+    return table, messages + describe_given(text, table, words, pieces)
 
 
 def describe_given(text: str, spans: SpanTable, words: WordTable, pieces: Pieces) -> list[str]:

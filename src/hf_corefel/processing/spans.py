@@ -10,7 +10,7 @@ import numpy as np
 from .pieces import Pieces
 from .words import WordTable
 
-__all__ = ["SpanTable", "enumerate_spans", "given_spans"]
+__all__ = ["SpanTable", "enumerate_spans", "given_spans", "merge_spans"]
 
 
 @dataclass(frozen=True)
@@ -78,3 +78,13 @@ def given_spans(
             rows.append((begin, end, first, stop, word_stop - word, *case))
     table = np.array(rows, dtype=np.int64).reshape(-1, 7)
     return SpanTable(table[:, :2], table[:, 2], table[:, 3], table[:, 4], table[:, 5:]), dropped
+
+
+def merge_spans(left: SpanTable, right: SpanTable) -> SpanTable:
+    """Two span tables as one in reading order."""
+    parts = [
+        np.concatenate([getattr(left, name), getattr(right, name)])
+        for name in ("offsets", "begin", "end", "width", "case")
+    ]
+    order = np.lexsort((parts[0][:, 1], parts[0][:, 0]))
+    return SpanTable(*(part[order] for part in parts))
