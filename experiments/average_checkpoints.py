@@ -1,7 +1,7 @@
 """Average the weights of several training checkpoints into a trained model's folder.
 
-    python experiments/average_checkpoints.py --model runs/mine/final --checkpoints runs/mine/checkpoint-*/model.safetensors \
-        --out runs/mine/averaged
+    python experiments/average_checkpoints.py --model runs/mine/final --out runs/mine/averaged \
+        --checkpoints runs/mine/checkpoint-*/model.safetensors
 
 Documents come one a step, so the last steps leave noise in the weights; their mean has less (Izmailov et al., 2018,
 "Averaging Weights Leads to Wider Optima and Better Generalization").

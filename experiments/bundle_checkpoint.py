@@ -15,8 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from hf_corefel import CorefELModel, CorefELProcessor, bundled_checkpoint
+from hf_corefel.entity_vectors import fit_projection
 from hf_corefel.evaluation import evaluate_corpus
 from hf_corefel.hub import BUNDLED, model_card_of_folder, save_fingerprint
+from hf_corefel.kb import read_jsonl
+from hf_corefel.processing_corefel import KNOWLEDGE_BASE_FOLDER
 
 _LIMIT_MB = 80
 _FILES = ("config.json", "model.safetensors", "processor_config.json", "training_record.json")
@@ -48,6 +51,18 @@ def _runs(arguments: argparse.Namespace) -> list[tuple[Path, dict[str, Any]]]:
     ]
 
 
+def _fit_projection(folder: Path, descriptions: Path | None) -> None:
+    """Gives the knowledge base the map from the fine-tuned encoder's vectors to its own, for entities added later."""
+    model, processor = CorefELModel.from_pretrained(folder).eval(), CorefELProcessor.from_pretrained(folder)
+    kb = processor.knowledge_base
+    texts = {} if descriptions is None else {data["entity"]: data["text"] for _, data in read_jsonl(descriptions)}
+    projection = fit_projection(model.encoder.model, processor.tokenizer, kb, descriptions=texts)
+    print("projection:", projection.info)
+    kb.with_projection(projection).save_pretrained(folder / "with_projection")
+    shutil.rmtree(folder / KNOWLEDGE_BASE_FOLDER)
+    (folder / "with_projection").rename(folder / KNOWLEDGE_BASE_FOLDER)
+
+
 def main() -> None:
     """Copies the files, writes scores, card and fingerprint, and checks the size."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -58,6 +73,7 @@ def main() -> None:
     parser.add_argument(
         "--without-test-surfaces", type=Path, required=True, help="knowledge base without DWIE's test-only surfaces"
     )
+    parser.add_argument("--descriptions", type=Path, help="texts that the entity vectors were made with, .jsonl[.gz]")
     arguments = parser.parse_args()
     for name in _FILES:
         if not (arguments.model / name).is_file():
@@ -71,6 +87,7 @@ def main() -> None:
     config = json.loads((target / "config.json").read_text(encoding="utf-8"))
     config["encoder_config"]["_name_or_path"] = Path(config["encoder_config"]["_name_or_path"]).name
     (target / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
+    _fit_projection(target, arguments.descriptions)
     evaluate_corpus(arguments.data_dir, split="test", model=target, out=target / "test_scores.json")
     more = [
         {**options.pop("note", {}), **evaluate_corpus(corpus, split="test", model=target, **options)}
