@@ -16,12 +16,15 @@ __all__ = [
     "entity_text",
     "fit_projection",
     "principal_components",
+    "projects_from",
     "reduce_dimensions",
     "title_vectorizer",
     "vectors_from_titles",
 ]
 
 MAX_DESCRIPTION_LENGTH = 200
+# How `fit_projection` finds one, as the projection says.
+FITTED = "least squares"
 
 
 def encode_texts(
@@ -297,6 +300,18 @@ def title_vectorizer(
     return vectorizer
 
 
+def projects_from(knowledge_base: KnowledgeBase, model: Any) -> bool:
+    """Whether a knowledge base that came with a model has a projection of that model's own encoder.
+
+    That is one of `fit_projection`; principal components are those of the encoder that the vectors were made with,
+    which the model's was fine-tuned from.
+    """
+    projection = knowledge_base.projection
+    if projection is None or projection.info.get("method") != FITTED:
+        return False
+    return bool(projection.hidden_size == model.config.get_text_config().hidden_size)
+
+
 def fit_projection(
     encoder: Any,
     tokenizer: Any,
@@ -353,7 +368,7 @@ def fit_projection(
     cosine = _mean_cosine(_ridge(inputs[count:], targets[count:], ridge)(inputs[:count]), targets[:count])
     info = {
         "encoder": _name_of(encoder),
-        "method": "least squares",
+        "method": FITTED,
         "entities": len(chosen),
         "held_out": count,
         "cosine": round(cosine, 4),

@@ -14,6 +14,7 @@ from transformers.pipelines import PIPELINE_REGISTRY
 
 from .annotating import AnnotationOptions, annotate_batch, check_count
 from .documents import AnnotatedDocument, Document, check_mention_scope
+from .entity_vectors import projects_from, title_vectorizer
 from .evaluation_mode import evaluation_mode
 from .hub.fingerprint import check_fingerprint, save_fingerprint
 from .hub.publishing import save_stub
@@ -110,6 +111,10 @@ class CorefELPipeline(Pipeline):
             # Weights are stored in half precision and computed in single precision where half is slow and coarse.
             self.model.float()
         self.processor = processor
+        kb = processor.knowledge_base
+        if knowledge_base is None and kb.vectorizer is None and projects_from(kb, model):
+            # Entities that are added now get vectors of the kind that the model was trained on.
+            kb.vectorizer = title_vectorizer(model.encoder.model, processor.tokenizer, kb.projection)
         # A model that was trained since it was loaded differs from its fingerprint, as it should.
         if verify and model.origin is not None and model.origin.weights == weights_version(model):
             check_fingerprint(model, processor, model.name_or_path, options, own_knowledge_base=knowledge_base is None)
