@@ -39,8 +39,9 @@ class FeedForward(nn.Module):
         if len(self.layers) == 0:
             return hidden.squeeze(-1)
         hidden, score = self.layers[:-1](hidden), self.layers[-1]
-        if hidden.dtype == score.weight.dtype:
+        dtype = next(score.parameters()).dtype
+        if hidden.dtype == dtype:
             return score(hidden).squeeze(-1)
         # Autocast: scores are logarithms of weights that are summed over a tree, too coarse in half precision.
         with torch.autocast(hidden.device.type, enabled=False):
-            return score(hidden.to(score.weight.dtype)).squeeze(-1)
+            return score(hidden.to(dtype)).squeeze(-1)
