@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from hf_corefel.cli import app
 from hf_corefel.documents import AnnotatedDocument, Cluster, Mention
+from hf_corefel.registration import ensure_registered
 from hf_corefel.version import __version__
 
 TEXT = "NATO met in Oslo. Ms Brandvik said\r\nthe Alliance, like NATO, would wait."
@@ -55,6 +56,7 @@ class FakePipelines:
 
 @pytest.fixture
 def pipelines(monkeypatch: pytest.MonkeyPatch) -> FakePipelines:
+    ensure_registered()  # with the real module, which the other tests need
     fake = FakePipelines()
     module = ModuleType("hf_corefel.pipeline_corefel")
     module.load_pipeline = fake.load_pipeline  # type: ignore[attr-defined]
@@ -224,7 +226,8 @@ def test_evaluate_prints_a_table_of_scores(evaluation: FakeEvaluation, tmp_path:
         ["linking", "/", "el_m", "1.0000"],
     ]
     options = {"split": "test", "model": None, "limit": 2, "out": out_file, "predictions": None}
-    assert evaluation.calls == [(tmp_path, options)]
+    unsaid = {"knowledge_base": None, "mention_scope": None, "given_mentions": False}
+    assert evaluation.calls == [(tmp_path, {**options, **unsaid})]
 
 
 def test_evaluate_names_what_is_wrong(evaluation: FakeEvaluation, tmp_path: Path) -> None:

@@ -65,3 +65,15 @@ def test_damaged_weights_are_named_in_one_line(tiny_folder: Path, tmp_path: Path
     assert done.returncode == 1
     assert done.stderr.startswith(f"hf-corefel: cannot load the model {folder}: ")
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_reader_that_leaves_early_is_no_error_to_talk_about(tiny_folder: Path, tmp_path: Path) -> None:
+    file = tmp_path / "text.txt"
+    file.write_text("Anna Berg met Carl Moss in Oslo. Berg praised Moss.")
+    command = [sys.executable, "-m", "hf_corefel.cli", "annotate", "--model", str(tiny_folder), "--json", str(file)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait(timeout=120) == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from textwrap import wrap
 from typing import Any, TextIO
 
 from rich import box
@@ -13,7 +14,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from hf_corefel.documents import AnnotatedDocument, Cluster, Mention
+from hf_corefel.documents import AnnotatedDocument, Cluster, Mention, Offsets, Parent
+from hf_corefel.formats.wording import alternatives_line, chain_line, counts_line
 
 __all__ = [
     "LEGEND",
@@ -24,6 +26,7 @@ __all__ = [
     "printable",
     "scores_table",
     "show",
+    "show_document",
 ]
 
 PIPED_WIDTH = 100
@@ -48,15 +51,16 @@ def make_console(stream: TextIO | None = None) -> Console:
     return Console(file=stream, width=PIPED_WIDTH, force_terminal=False, color_system=None, highlight=False)
 
 
-def show(*parts: Text | Table) -> None:
-    """Prints on standard output; off a terminal without the spaces that pad a table's last column."""
-    console = make_console()
+def show(*parts: Text | Table, stream: TextIO | None = None) -> None:
+    """Prints on ``stream``, by default standard output; off a terminal without the spaces that pad a last column."""
+    stream = sys.stdout if stream is None else stream
+    console = make_console(stream)
     with nullcontext() if console.is_terminal else console.capture() as capture:
         for part in parts:
             # A long file name in a line of text stays in one piece.
             console.print(part, soft_wrap=isinstance(part, Text))
     if capture is not None:
-        print("\n".join(line.rstrip() for line in capture.get().split("\n")), end="", flush=True)
+        print("\n".join(line.rstrip() for line in capture.get().split("\n")), end="", flush=True, file=stream)
 
 
 def printable(text: str) -> str:
@@ -64,28 +68,30 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in " ".join(text.split()))
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def _mentions_cell(mentions: tuple[Mention, ...]) -> Text:
-    """One line a surface form, in order of first appearance, with all of its offsets."""
-    places: dict[str, list[str]] = {}
+def _mentions_cell(mentions: tuple[Mention, ...], chains: Mapping[Offsets, list[Parent]]) -> Text:
+    """One line a surface form, in order of first appearance, with all of its offsets; with evidence, one a mention."""
+    places: dict[Any, tuple[str, list[str], str]] = {}
     for mention in mentions:
         place = f"{mention.begin}–{mention.end}"
         if mention.probability is not None:
             place += f" ({mention.probability:.2f})"
-        places.setdefault(printable(mention.text or ""), []).append(place)
-    lines = [Text.assemble((surface, "bold"), " ", ", ".join(found)) for surface, found in places.items()]
+        surface, chain = printable(mention.text or ""), chains[mention.offsets]
+        evidence = printable(chain_line(mention, chain))[len(surface) :] if chain else ""
+        key = mention.offsets if chain else surface
+        places.setdefault(key, (surface, [], evidence))[1].append(place)
+    lines = [
+        Text.assemble((surface, "bold"), " ", ", ".join(found), (evidence, "dim"))
+        for surface, found, evidence in places.values()
+    ]
     return Text("\n").join(lines)
 
 
 def _entity_cell(cluster: Cluster, width: int) -> Text:
-    if cluster.entity is None:
-        return Text("NIL", style="dim")
-    lines = _folded(cluster.entity, "green", width)
-    if cluster.url is not None:
+    lines = [Text("NIL", style="dim")] if cluster.entity is None else _folded(cluster.entity, "green", width)
+    if cluster.entity is not None and cluster.url is not None:
         lines += _folded(cluster.url, "blue", width)
+    if others := alternatives_line(cluster):
+        lines += [Text(line, style="dim") for line in wrap(f"or {printable(others)}", width)]
     return Text("\n").join(lines)
 
 
@@ -97,9 +103,17 @@ def _folded(text: str, style: str, width: int) -> list[Text]:
 
 def document_heading(name: str, document: AnnotatedDocument) -> Text:
     """``news.txt: 3 clusters, 7 mentions``."""
-    mentions = sum(len(cluster.mentions) for cluster in document.clusters)
-    counts = f"{_count(len(document.clusters), 'cluster')}, {_count(mentions, 'mention')}"
-    return Text.assemble((printable(name), "bold"), f": {counts}")
+    return Text.assemble((printable(name), "bold"), f": {counts_line(document.clusters)}")
+
+
+def show_document(document: AnnotatedDocument, stream: TextIO | None = None) -> None:
+    """Prints heading, table and resolved text of a document."""
+    show(document_heading(document.id or "", document), Text(), stream=stream)
+    if document.clusters:
+        show(clusters_table(document, make_console(stream).width), Text(), stream=stream)
+    if document.resolved_text is not None:
+        lines = [printable(line) for line in document.resolved_text.splitlines()]
+        show(Text("Resolved text", style="bold"), Text("\n".join(lines)), Text(), stream=stream)
 
 
 def clusters_table(document: AnnotatedDocument, width: int = PIPED_WIDTH) -> Table:
@@ -115,9 +129,10 @@ def clusters_table(document: AnnotatedDocument, width: int = PIPED_WIDTH) -> Tab
     table.add_column("Entity", no_wrap=True)
     table.add_column("P", justify="right", no_wrap=True)
     table.add_column("Mentions", overflow="fold")
+    chains = document.chains()
     for cluster in document.clusters:
         probability = "" if cluster.probability is None else f"{cluster.probability:.2f}"
-        table.add_row(_entity_cell(cluster, entity_width), probability, _mentions_cell(cluster.mentions))
+        table.add_row(_entity_cell(cluster, entity_width), probability, _mentions_cell(cluster.mentions, chains))
     return table
 
 

@@ -1,0 +1,193 @@
+"""``hf-corefel annotate``: text files in, clusters with entities out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from hf_corefel.cli.inputs import UnreadableInputError, read_text
+from hf_corefel.cli.messages import complain, fail
+from hf_corefel.cli.outputs import Format, Output, UnwritableOutputError, format_of
+from hf_corefel.cli.rendering import ProgressBar
+from hf_corefel.cli.silence import silent_transformers
+from hf_corefel.documents import AnnotatedDocument
+
+__all__ = ["MentionScope", "ModelOption", "QuietOption", "annotate"]
+
+
+class MentionScope(StrEnum):
+    """`documents.MENTION_SCOPES` as choices."""
+
+    NAMED = "named"
+    ALL = "all"
+
+
+ModelOption = Annotated[
+    str | None,
+    typer.Option("--model", metavar="FOLDER_OR_ID", help="A saved model; the bundled checkpoint when left out."),
+]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Errors only: no progress bar, no warnings.")]
+
+# What a page shows at a mention, unless told otherwise.
+_ON_A_PAGE = {"evidence": True, "top_k": 3}
+
+
+def annotate(
+    files: Annotated[list[str], typer.Argument(metavar="FILE", help="UTF-8 text files; - is standard input.")],
+    kind: Annotated[
+        Format | None,
+        typer.Option(
+            "--format",
+            help="Tables, one JSON list, one JSON object a line, or a page to read in a browser. When left out, what "
+            "the name of the output says, else tables.",
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="The same as --format jsonl.")] = False,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE|DIR", help="A file for all, or a folder (DIR/) for a file a text."
+        ),
+    ] = None,
+    model: ModelOption = None,
+    mention_scope: Annotated[
+        MentionScope | None,
+        typer.Option(help="Mentions to look for: names only, or all with pronouns; the model's default if left out."),
+    ] = None,
+    evidence: Annotated[
+        bool | None,
+        typer.Option("--evidence/--no-evidence", help="What each mention hangs from; a page shows it by default."),
+    ] = None,
+    top_k: Annotated[
+        int | None, typer.Option(min=0, help="Alternatives a cluster, NIL among them; 3 by default on a page, else 0.")
+    ] = None,
+    resolved_text: Annotated[
+        bool, typer.Option("--resolved-text", help="Also the text with the names of its clusters for mentions.")
+    ] = False,
+    min_probability: Annotated[
+        float | None, typer.Option(min=0.0, max=1.0, help="Less probable links become NIL, such mentions are dropped.")
+    ] = None,
+    device: Annotated[str | None, typer.Option(help="Where the model runs: cpu, cuda, cuda:1, mps …")] = None,
+    batch_size: Annotated[int, typer.Option(min=1, help="Files that the model reads at once.")] = 1,
+    quiet: QuietOption = False,
+) -> None:
+    """Annotate text files: clusters of mentions, each with its entity or NIL.
+
+    A file that cannot be read or annotated is named on standard error, the others are done all the same,
+    and the exit status is 1.
+    """
+    kind = _format(kind, as_json, output)
+    parameters: dict[str, Any] = {
+        **(_ON_A_PAGE if kind is Format.HTML else {}),
+        **{name: value for name, value in (("evidence", evidence), ("top_k", top_k)) if value is not None},
+        **({"resolved_text": True} if resolved_text else {}),
+        **({} if min_probability is None else {"min_probability": min_probability}),
+        **({} if mention_scope is None else {"mention_scope": mention_scope.value}),
+    }
+    try:
+        target = Output(kind, output, files, legend=not quiet)
+        with ProgressBar("Annotating", len(files), shown=len(files) > 1 and not quiet) as progress:
+            job = _Job(
+                lambda: _load(model, device), parameters, progress, say_warnings=kind is Format.TEXT and not quiet
+            )
+            target.take(job.run(files, batch_size))
+    except UnwritableOutputError as error:
+        fail(f"cannot write {error}")
+    if job.failed:
+        raise typer.Exit(1)
+
+
+def _format(kind: Format | None, as_json: bool, output: str | None) -> Format:
+    if as_json and kind not in (None, Format.JSONL):
+        fail(f"--json is the same as --format jsonl; leave it out beside --format {kind}")
+    if as_json:
+        return Format.JSONL
+    return kind or (format_of(output) if output is not None else None) or Format.TEXT
+
+
+def _load(model: str | None, device: str | None) -> Callable[..., Any]:
+    """The pipeline on the bundled checkpoint or on ``model``; leaves with status 1 when it cannot be loaded."""
+    from safetensors import SafetensorError
+
+    from hf_corefel.pipeline_corefel import load_pipeline
+
+    placed = {} if device is None else {"device": device}
+    try:
+        with silent_transformers():
+            pipeline: Callable[..., Any] = load_pipeline(model, **placed)
+    # torch says in several ways that there is no such device.
+    except (OSError, ValueError, RuntimeError, AssertionError, SafetensorError) as error:
+        where = "" if device is None else f" on the device {device}"
+        fail(f"cannot load the model {model or 'of the package'}{where}: {error}")
+    return pipeline
+
+
+class _Job:
+    """Annotates files with one model, which is loaded when the first text is there.
+
+    Attributes:
+        failed: Whether any file could not be read or annotated.
+    """
+
+    def __init__(
+        self,
+        load: Callable[[], Callable[..., Any]],
+        parameters: dict[str, Any],
+        progress: ProgressBar,
+        *,
+        say_warnings: bool,
+    ) -> None:
+        self._load, self._parameters, self._progress, self._say_warnings = load, parameters, progress, say_warnings
+        self._pipeline: Callable[..., Any] | None = None
+        self.failed = False
+
+    def run(self, files: Sequence[str], batch_size: int) -> Iterator[AnnotatedDocument]:
+        """The documents in the order of the files, without those that failed; the bar is off the screen meanwhile."""
+        for start in range(0, len(files), batch_size):
+            texts: list[tuple[str, str]] = []
+            for name in files[start : start + batch_size]:
+                try:
+                    texts.append((name, read_text(name)))
+                except UnreadableInputError as error:
+                    self._fail(f"cannot read {error}")
+            yield from self._annotated(texts)
+
+    def _annotated(self, texts: list[tuple[str, str]]) -> Iterator[AnnotatedDocument]:
+        if not texts:
+            return
+        if self._pipeline is None:
+            self._pipeline = self._load()
+        several = len(texts) > 1
+        try:
+            found = (
+                self._pipeline([text for _, text in texts], batch_size=len(texts), **self._parameters)
+                if several
+                else [self._pipeline(texts[0][1], **self._parameters)]
+            )
+        except (ValueError, RuntimeError, MemoryError, OSError) as error:
+            # RuntimeError is also how torch says that memory ran out: the next file may be smaller.
+            if several:
+                # Each alone, so that one bad file costs no other.
+                for one in texts:
+                    yield from self._annotated([one])
+            else:
+                self._fail(f"cannot annotate {texts[0][0]}: {error or type(error).__name__}")
+            return
+        for (name, _), data in zip(texts, found, strict=True):
+            document = replace(AnnotatedDocument.from_dict(data), id=name)
+            with self._progress.aside():
+                yield document
+                if self._say_warnings:
+                    for warning in document.warnings:
+                        complain(f"{name}: warning: {warning}")
+            self._progress.advance()
+
+    def _fail(self, message: str) -> None:
+        self.failed = True
+        with self._progress.aside():
+            complain(message)
+        self._progress.advance()

@@ -1,0 +1,264 @@
+"""`hf-corefel annotate`: its formats, where they go, and what it passes on to the pipeline."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from hf_corefel.cli import app
+from hf_corefel.cli.outputs import Format, format_of
+from hf_corefel.documents import Alternative, AnnotatedDocument, Cluster, Mention, Parent
+from hf_corefel.formats import read_jsonl, render_html
+from hf_corefel.registration import ensure_registered
+
+TEXT = "The Alliance waits for NATO."
+NATO = "https://en.wikipedia.org/wiki/NATO"
+
+
+def annotated(text: str, **asked: Any) -> AnnotatedDocument:
+    """One cluster of two mentions in TEXT, with what was asked for; none in another text."""
+    clusters = []
+    if text == TEXT:
+        parents = (
+            (Parent("mention", 23, 27), Parent("entity", entity="NATO")) if asked.get("evidence") else (None, None)
+        )
+        mentions = Mention(4, 12, None, 0.9, 0.8, 0.7, parents[0]), Mention(23, 27, None, 1.0, 0.9, 0.8, parents[1])
+        options = (Alternative("NATO", 0.75), Alternative(None, 0.25)) if asked.get("top_k") else None
+        clusters = [Cluster(mentions, "NATO", 0.75, NATO, options)]
+    resolved = "The Alliance waits for NATO!" if asked.get("resolved_text") else None
+    return AnnotatedDocument(text, clusters, warnings=["12 words were masked"], resolved_text=resolved)
+
+
+class FakePipeline:
+    """Remembers how it was made and called."""
+
+    def __init__(self) -> None:
+        self.made: list[dict[str, Any]] = []
+        self.calls: list[tuple[Any, dict[str, Any]]] = []
+
+    def load_pipeline(self, model: str | None = None, **options: Any) -> FakePipeline:
+        if options.get("device") == "moon":
+            raise RuntimeError("no such device")
+        self.made.append({"model": model, **options})
+        return self
+
+    def __call__(self, inputs: str | list[str], batch_size: int | None = None, **asked: Any) -> Any:
+        self.calls.append((inputs, asked))
+        several = [inputs] if isinstance(inputs, str) else inputs
+        if "broken" in several:
+            raise ValueError("document: too broken")
+        results = [annotated(text, **asked).to_dict() for text in several]
+        return results[0] if isinstance(inputs, str) else results
+
+
+@pytest.fixture
+def pipeline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakePipeline]:
+    ensure_registered()  # with the real module, which the other tests need
+    fake = FakePipeline()
+    module = ModuleType("hf_corefel.pipeline_corefel")
+    module.load_pipeline = fake.load_pipeline  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    monkeypatch.chdir(tmp_path)
+    Path("a.txt").write_text(TEXT, encoding="utf-8")
+    Path("b.txt").write_text("Nothing.", encoding="utf-8")
+    Path("broken.txt").write_text("broken", encoding="utf-8")
+    return fake
+
+
+def run(*arguments: str) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, ["annotate", *arguments])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result.exit_code, result.stdout, result.stderr
+
+
+def expected(name: str, **asked: Any) -> AnnotatedDocument:
+    document = annotated(Path(name).read_text(encoding="utf-8"), **asked)
+    document.id = name
+    return document
+
+
+ON_A_PAGE = {"evidence": True, "top_k": 3}
+
+
+def test_json_lines_and_json(pipeline: FakePipeline) -> None:
+    documents = [expected("a.txt").to_dict(), expected("b.txt").to_dict()]
+    for arguments in (("--json",), ("--format", "jsonl"), ("--format", "jsonl", "--json")):
+        status, out, err = run("a.txt", "b.txt", *arguments)
+        assert (status, err) == (0, "")
+        assert [json.loads(line) for line in out.splitlines()] == documents
+    status, out, _ = run("a.txt", "b.txt", "--format", "json")
+    assert json.loads(out) == documents
+    assert len(out.splitlines()) > 10, "to be read by people too"
+    assert json.loads(run("b.txt", "--format", "json")[1]) == documents[1:]
+
+
+def test_page(pipeline: FakePipeline) -> None:
+    status, out, err = run("a.txt", "b.txt", "--format", "html")
+    assert (status, err) == (0, "")
+    assert out == render_html([expected("a.txt", **ON_A_PAGE), expected("b.txt", **ON_A_PAGE)])
+    assert "Alliance → NATO → NATO (entity)" in out
+    assert [asked for _, asked in pipeline.calls] == [ON_A_PAGE, ON_A_PAGE]
+    run("a.txt", "--format", "html", "--no-evidence", "--top-k", "1")
+    assert pipeline.calls[-1][1] == {"evidence": False, "top_k": 1}
+
+
+def test_tables_with_evidence_alternatives_and_the_resolved_text(pipeline: FakePipeline) -> None:
+    status, out, err = run("a.txt", "--evidence", "--top-k", "2", "--resolved-text")
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    assert (status, err) == (0, "hf-corefel: a.txt: warning: 12 words were masked\n")
+    assert "NATO 0.75 Alliance 4–12 (0.90) → NATO → NATO (entity)" in lines
+    assert f"{NATO} NATO 23–27 (1.00) → NATO (entity)" in lines
+    assert "or NIL 0.25" in lines
+    assert lines[lines.index("Resolved text") + 1] == "The Alliance waits for NATO!"
+    assert run("a.txt", "--format", "text", "--quiet")[2] == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        *((name, ()) for name in ("out.jsonl", "out.jsonl.gz", "out.json", "out.html", "out.txt", "any")),
+        *(("any", ("--format", "jsonl")), ("out.txt", ("--json",))),
+    ],
+)
+def test_one_file_in_the_format_that_its_name_says(
+    pipeline: FakePipeline, name: str, arguments: tuple[str, ...]
+) -> None:
+    status, out, _ = run("a.txt", "b.txt", "--output", name, *arguments)
+    assert (status, out) == (0, "")
+    written = Path(name).read_bytes()
+    if name == "out.html":
+        assert written.decode() == render_html([expected("a.txt", **ON_A_PAGE), expected("b.txt", **ON_A_PAGE)])
+    elif name == "out.json":
+        assert json.loads(written) == [expected("a.txt").to_dict(), expected("b.txt").to_dict()]
+    elif name.startswith("out.jsonl") or arguments:
+        lines = (gzip.decompress(written) if name.endswith(".gz") else written).splitlines()
+        assert [AnnotatedDocument.from_dict(json.loads(line)) for line in lines] == [
+            expected("a.txt"),
+            expected("b.txt"),
+        ]
+    else:
+        assert written.decode().startswith("a.txt: 1 cluster, 2 mentions\n")
+        assert "\nb.txt: 0 clusters, 0 mentions\n" in written.decode()
+
+
+def test_a_folder_gets_a_file_a_text(pipeline: FakePipeline) -> None:
+    Path("more").mkdir()
+    Path("more/a.txt").write_text("Another.", encoding="utf-8")
+    status, out, err = run("a.txt", "more/a.txt", "broken.txt", "-o", "new/pages/", "--format", "jsonl")
+    assert (status, out) == (1, "")
+    assert err == "hf-corefel: cannot annotate broken.txt: document: too broken\n"
+    assert sorted(path.name for path in Path("new/pages").iterdir()) == ["a-2.jsonl", "a.jsonl"]
+    (second,) = read_jsonl("new/pages/a-2.jsonl", AnnotatedDocument)
+    assert (second.id, second.text) == ("more/a.txt", "Another.")
+    # The folder of the inputs themselves, in their own format: none of them is replaced.
+    assert run("a.txt", "b.txt", "-o", ".")[0] == 0
+    assert Path("a.txt").read_text(encoding="utf-8") == TEXT
+    assert Path("a-2.txt").read_text(encoding="utf-8").startswith("a.txt: 1 cluster")
+
+
+def test_outputs_that_cannot_be_are_named_before_the_model_is_loaded(pipeline: FakePipeline) -> None:
+    Path("file").write_text("x", encoding="utf-8")
+    cases = {
+        "a.txt": "cannot write a.txt: that is a file to annotate; choose another name",
+        "no/such/out.html": "cannot write no/such/out.html: there is no folder no/such; make it first",
+        "file/": "cannot write file/: File exists",
+    }
+    for target, message in cases.items():
+        assert run("a.txt", "--output", target) == (1, "", f"hf-corefel: {message}\n")
+    assert pipeline.made == []
+    status, _, err = run("a.txt", "--json", "--format", "html")
+    assert (status, err) == (1, "hf-corefel: --json is the same as --format jsonl; leave it out beside --format html\n")
+
+
+def test_nothing_to_write_leaves_a_file_as_it_was(pipeline: FakePipeline) -> None:
+    for name in ("old.jsonl", "old.html"):
+        Path(name).write_text("old", encoding="utf-8")
+        assert run("broken.txt", "missing.txt", "--output", name)[0] == 1
+        assert Path(name).read_text(encoding="utf-8") == "old"
+
+
+def test_options_reach_the_pipeline(pipeline: FakePipeline) -> None:
+    options = ("--mention-scope", "all", "--min-probability", "0.5", "--top-k", "2", "--evidence", "--resolved-text")
+    assert run("a.txt", *options, "--device", "cpu", "--model", "mine", "--json")[0] == 0
+    assert pipeline.made == [{"model": "mine", "device": "cpu"}]
+    assert pipeline.calls == [
+        (
+            TEXT,
+            {"mention_scope": "all", "min_probability": 0.5, "top_k": 2, "evidence": True, "resolved_text": True},
+        )
+    ]
+    assert run("a.txt", "--json")[0] == 0
+    assert pipeline.made[1] == {"model": None} and pipeline.calls[1][1] == {}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        *(("--top-k", "-1"), ("--min-probability", "2"), ("--min-probability", "high")),
+        *(("--batch-size", "0"), ("--mention-scope", "some"), ("--format", "xml")),
+    ],
+)
+def test_bad_options_are_named(pipeline: FakePipeline, arguments: tuple[str, str]) -> None:
+    status, out, err = run("a.txt", *arguments)
+    assert (status, out) == (2, "")
+    assert arguments[0] in err
+    assert pipeline.made == []
+
+
+def test_a_device_that_is_not_there(pipeline: FakePipeline) -> None:
+    message = "hf-corefel: cannot load the model of the package on the device moon: no such device\n"
+    assert run("a.txt", "--device", "moon") == (1, "", message)
+
+
+def test_batches_and_a_bad_file_in_one_of_them(pipeline: FakePipeline) -> None:
+    files = ["a.txt", "b.txt", "missing.txt", "broken.txt", "a.txt"]
+    status, out, err = run(*files, "--batch-size", "2", "--json")
+    assert status == 1
+    assert [json.loads(line)["id"] for line in out.splitlines()] == ["a.txt", "b.txt", "a.txt"]
+    assert err.splitlines() == [
+        "hf-corefel: cannot read missing.txt: No such file or directory",
+        "hf-corefel: cannot annotate broken.txt: document: too broken",
+    ]
+    assert [call for call, _ in pipeline.calls] == [[TEXT, "Nothing."], "broken", TEXT]
+    pipeline.calls.clear()
+    assert run("a.txt", "broken.txt", "b.txt", "--batch-size", "3", "--json")[0] == 1
+    # Together, then each alone.
+    assert [call for call, _ in pipeline.calls] == [[TEXT, "broken", "Nothing."], TEXT, "broken", "Nothing."]
+
+
+@pytest.mark.parametrize("kind", ["json", "jsonl", "html"])
+def test_progress_for_every_format(pipeline: FakePipeline, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")  # rich then takes standard error for a terminal
+    monkeypatch.setenv("TERM", "xterm")
+    target = f"out.{kind}"
+    assert "2/2" in run("a.txt", "b.txt", "--output", target)[2]
+    assert "Annotating" not in run("a.txt", "--output", target)[2]
+    assert run("a.txt", "b.txt", "--output", target, "--quiet")[2] == ""
+
+
+def test_format_of_a_name() -> None:
+    names = {"x.html": Format.HTML, "X.JSON": Format.JSON, "x.jsonl.gz": Format.JSONL, "a.b.txt": Format.TEXT}
+    assert {name: format_of(name) for name in names} == names
+    assert format_of("x.csv") is None and format_of("json") is None
+
+
+def test_real_model_writes_a_page(tiny_folder: Path, tmp_path: Path) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("Anna Berg met Carl Moss in Oslo. Berg praised Moss. Then she left the city.", encoding="utf-8")
+    page = tmp_path / "page.html"
+    status, out, err = run(
+        str(text), "--model", str(tiny_folder), "-o", str(page), "--resolved-text", "--device", "cpu"
+    )
+    assert (status, out, err) == (0, "", "")
+    written = page.read_text(encoding="utf-8")
+    assert "she → " in written
+    assert "Then Anna Berg left Oslo." in written
