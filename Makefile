@@ -12,7 +12,7 @@ SOURCES := setup.cfg pyproject.toml $(CONSTRAINTS)
 export HF_HUB_OFFLINE := 1
 export TOKENIZERS_PARALLELISM := false
 
-.PHONY: demo test matrix slow lint format check docs wheel figures readme constraints clean help
+.PHONY: demo test matrix slow lint format check docs wheel figures page readme constraints clean help
 
 help:  ## List the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -49,6 +49,9 @@ wheel: $(VENV)/.installed-test  ## Build the wheel into dist/
 figures: $(VENV)/.installed-dev  ## Draw the figures of docs/images
 	$(BIN)/python scripts/draw_graph.py
 	$(BIN)/python scripts/draw_trees.py
+
+page: $(VENV)/.installed  ## Take the pictures of the page in docs/images (needs Chromium)
+	$(BIN)/python scripts/draw_page.py
 
 readme: $(VENV)/.installed  ## Write what the programs print into README.md and docs
 	$(BIN)/python scripts/update_readme.py
