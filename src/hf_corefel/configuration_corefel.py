@@ -12,7 +12,7 @@ from transformers import AutoConfig, PretrainedConfig
 from .documents import MENTION_SCOPES
 from .heads import EDGE_ACTIVATIONS, HEADS, ROOT_SCORES
 
-__all__ = ["HEADS", "HEAD_MODULES", "SCOPE_FIELDS", "CorefELConfig"]
+__all__ = ["HEADS", "HEAD_MODULES", "SCOPE_FIELDS", "CorefELConfig", "readable_positions"]
 
 # Parameters that a head may need beyond encoder, spans and pruner.
 HEAD_MODULES = ("pairs", "entities", "pair_root", "entity_root", "nil")
@@ -50,6 +50,34 @@ _RANGES: tuple[tuple[str, Callable[[float], bool], str], ...] = (
     ("mention_loss_weight", lambda value: 0.0 <= value < math.inf, "of at least 0"),
 )
 _FLAGS = ("use_width_prior", "use_candidate_prior", "use_entity_product", "use_entity_context")
+
+# Encoders that count positions from the padding's id on, and so never use the first ones.
+_COUNT_FROM_PADDING = {
+    "camembert",
+    "data2vec-text",
+    "ibert",
+    "lilt",
+    "longformer",
+    "luke",
+    "mpnet",
+    "roberta",
+    "roberta-prelayernorm",
+    "xlm-roberta",
+    "xlm-roberta-xl",
+    "xmod",
+}
+
+
+def readable_positions(encoder_config: PretrainedConfig) -> int | None:
+    """Most pieces that an encoder reads at once, special tokens included; None where nothing bounds them."""
+    positions = getattr(encoder_config, "max_position_embeddings", None)
+    distances_only = getattr(encoder_config, "relative_attention", False) and not encoder_config.position_biased_input
+    if not isinstance(positions, int) or positions <= 0 or distances_only:
+        # DeBERTa sees distances alone, of which it takes all long ones for the same.
+        return None
+    if encoder_config.model_type in _COUNT_FROM_PADDING:
+        return positions - 1 - (encoder_config.pad_token_id or 0)
+    return positions
 
 
 class CorefELConfig(PretrainedConfig):
@@ -217,11 +245,12 @@ class CorefELConfig(PretrainedConfig):
                 f"CorefELConfig.window_overlap ({self.window_overlap}) must leave room in "
                 f"window_size ({self.window_size})"
             )
-        positions = getattr(self.encoder_config, "max_position_embeddings", None)
-        if isinstance(positions, int) and 0 < positions < self.window_size:
+        encoder: Any = self.encoder_config
+        positions = readable_positions(encoder)
+        if positions is not None and positions < self.window_size:
             raise ValueError(
-                f"CorefELConfig.window_size ({self.window_size}) is longer than the encoder reads "
-                f"(max_position_embeddings={positions}); set window_size to at most that"
+                f"CorefELConfig.window_size ({self.window_size}) is more than the {positions} pieces that the encoder "
+                f"reads (max_position_embeddings={encoder.max_position_embeddings}); set window_size to at most that"
             )
 
     def _check_scopes(self) -> None:

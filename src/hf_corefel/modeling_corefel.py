@@ -12,9 +12,10 @@ from torch import Tensor, nn
 from transformers import AutoModel, PreTrainedModel
 from transformers.utils import ModelOutput, logging
 
-from .configuration_corefel import HEAD_MODULES, CorefELConfig
+from .configuration_corefel import HEAD_MODULES, CorefELConfig, readable_positions
 from .heads import EdgeScores, GoldClustering, Head, make_head
 from .layers import EntityScorer, MentionPruner, PairScorer, SpanRepresentation, WindowEncoder, indivisible_modules
+from .layers.enumerated import SpanTensors, score_spans
 from .repositories import FINGERPRINT_FILE, HubOptions, Origin, weights_version
 
 __all__ = ["CorefELModel", "CorefELOutput", "CorefELPreTrainedModel"]
@@ -271,8 +272,8 @@ class CorefELModel(CorefELPreTrainedModel):
         encoder = AutoModel.from_pretrained(name_or_path, **(encoder_kwargs or {}))
         # A folder's place on this machine means nothing where the model is loaded later.
         encoder.config._name_or_path = Path(name_or_path).name if Path(name_or_path).is_dir() else str(name_or_path)
-        positions = getattr(encoder.config, "max_position_embeddings", None)
-        if isinstance(positions, int) and 0 < positions < CorefELConfig().window_size:
+        positions = readable_positions(encoder.config)
+        if positions is not None and positions < CorefELConfig().window_size:
             config_kwargs.setdefault("window_size", positions)
         model = cls(CorefELConfig(encoder_config=encoder.config, **config_kwargs))
         state = {key: value for key, value in encoder.state_dict().items() if not key.startswith("pooler.")}
@@ -330,28 +331,26 @@ class CorefELModel(CorefELPreTrainedModel):
         """
         config = self.config
         pieces = self.encoder(input_ids, attention_mask, piece_positions)
-        vectors = self.spans(pieces, span_begin, span_end, span_width, span_cases, span_mask, mention_scope)
-        span_scores = self.pruner(vectors, span_width)
+        table = SpanTensors(span_begin, span_end, span_width, span_cases, span_mask, mention_scope)
+        span_scores, vectors_at = score_spans(self.spans, self.pruner, pieces, table)
         kept = self.pruner.select(span_scores, span_begin, span_end, span_mask, span_limits, keep_all)
         mask, index = kept >= 0, kept.clamp(min=0)
-        spans = vectors.gather(1, index.unsqueeze(-1).expand(-1, -1, vectors.shape[-1]))
+        spans = vectors_at(index, mask)
         slots = index.unsqueeze(-1).expand(-1, -1, candidates.shape[-1])
         kept_candidates = candidates.gather(1, slots).masked_fill(~mask.unsqueeze(-1), -1)
         needs = modules_of(config.head, config.root_score)
-        mention, link = span_scores.gather(1, index), vectors.new_zeros(kept_candidates.shape)
+        mention, link = span_scores.gather(1, index), spans.new_zeros(kept_candidates.shape)
         if _ENTITIES in needs:
             link = self.entities(spans, kept_candidates, log_priors.gather(1, slots), entity_vectors, mention)
+        pair = spans.new_zeros(*mask.shape, mask.shape[1])
         if _PAIRS in needs:
             pair = self.pairs(spans, antecedents_only=config.head != "global")
-        else:
-            pair = spans.new_zeros(*mask.shape, mask.shape[1])
-        root_pair = nil = None
+        root_pair = None
         if _PAIR_ROOT in needs:
             root_pair = self.pairs.score_root(spans)
         elif _ENTITY_ROOT in needs:
             root_pair = self.entities.score_root(spans)
-        if _NIL in needs:
-            nil = self.entities.score_nil(spans)
+        nil = self.entities.score_nil(spans) if _NIL in needs else None
         output = CorefELOutput(
             span_scores=span_scores,
             kept=kept,

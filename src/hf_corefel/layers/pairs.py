@@ -13,7 +13,7 @@ __all__ = ["NUM_DISTANCES", "PairScorer", "distance_bucket"]
 _BUCKET_STARTS = (1, 2, 3, 4, 5, 8, 16, 32, 64)
 NUM_DISTANCES = len(_BUCKET_STARTS) + 1
 # Pairs scored at once when no gradient is needed: bounds the memory of long documents.
-_CHUNK = 262_144
+_CHUNK = 65_536
 
 
 def distance_bucket(distance: Tensor) -> Tensor:

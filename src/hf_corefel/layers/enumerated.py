@@ -1,0 +1,85 @@
+"""Scoring all enumerated spans, of which few are kept, without holding a vector of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from .pruner import MentionPruner
+from .spans import SpanRepresentation
+
+__all__ = ["SpanTensors", "score_spans"]
+
+# Spans of a batch that are scored at once when no gradient is needed. All the vectors of 20,000 words, of five-word spans
+# and a small encoder, would take 800 MB, and twice that on the way to them.
+_CHUNK = 8_192
+
+
+class SpanTensors(NamedTuple):
+    """What the model is told of the spans of a batch.
+
+    Attributes:
+        begin: ``[B, S]`` first pieces.
+        end: ``[B, S]`` one past the last pieces.
+        width: ``[B, S]`` words.
+        case: ``[B, S, 2]`` letter-case classes of the first and last words, if any.
+        mask: ``[B, S]``, False on padding.
+        scope: ``[B]`` mention scopes of the documents, if any.
+    """
+
+    begin: Tensor
+    end: Tensor
+    width: Tensor
+    case: Tensor | None
+    mask: Tensor
+    scope: Tensor | None
+
+    def between(self, start: int, stop: int) -> SpanTensors:
+        """The spans ``start..stop`` of every document."""
+        part = slice(start, stop)
+        case = None if self.case is None else self.case[:, part]
+        begin, end, width, mask = (tensor[:, part] for tensor in (self.begin, self.end, self.width, self.mask))
+        return SpanTensors(begin, end, width, case, mask, self.scope)
+
+    def at(self, index: Tensor, mask: Tensor) -> SpanTensors:
+        """The spans at ``index`` ``[B, N]`` of every document, where ``mask`` ``[B, N]`` holds."""
+        case = None if self.case is None else self.case.gather(1, _wide(index, 2))
+        begin, end, width = (tensor.gather(1, index) for tensor in (self.begin, self.end, self.width))
+        return SpanTensors(begin, end, width, case, mask, self.scope)
+
+
+def score_spans(
+    represent: SpanRepresentation, pruner: MentionPruner, pieces: Tensor, spans: SpanTensors
+) -> tuple[Tensor, Callable[[Tensor, Tensor], Tensor]]:
+    """Mention scores of all spans, and a way to the vectors of some.
+
+    Vectors are computed once where they are few, where gradients pass through them, and in training mode, in which
+    dropout would make others of them. Else they are made a part at a time and forgotten, and those that are asked for
+    are made again.
+
+    Args:
+        represent: Gives the vectors.
+        pruner: Gives the scores.
+        pieces: ``[B, T, H]``.
+        spans: S spans of each document.
+
+    Returns:
+        The scores Φp ``[B, S]``, and a function that gives the vectors ``[B, N, G]`` at indices ``[B, N]`` where a mask
+        ``[B, N]`` holds; elsewhere they mean nothing.
+    """
+    batch, count = spans.begin.shape
+    step = max(1, _CHUNK // max(1, batch))
+    if count <= step or torch.is_grad_enabled() or represent.training:
+        vectors = represent(pieces, *spans)
+        size = vectors.shape[-1]
+        return pruner(vectors, spans.width), lambda index, mask: vectors.gather(1, _wide(index, size))
+    parts = [spans.between(start, start + step) for start in range(0, count, step)]
+    scores = torch.cat([pruner(represent(pieces, *part), part.width) for part in parts], dim=1)
+    return scores, lambda index, mask: represent(pieces, *spans.at(index, mask))
+
+
+def _wide(index: Tensor, size: int) -> Tensor:
+    return index.unsqueeze(-1).expand(-1, -1, size)
