@@ -13,8 +13,8 @@ from .spans import SpanRepresentation
 
 __all__ = ["SpanTensors", "score_spans"]
 
-# Spans of a batch that are scored at once when no gradient is needed. All the vectors of 20,000 words, of five-word spans
-# and a small encoder, would take 800 MB, and twice that on the way to them.
+# Spans of a batch that are scored at once when no gradient is needed. The vectors of all five-word spans of 20,000
+# words would take 800 MB with a small encoder, and twice that on the way to them.
 _CHUNK = 8_192
 
 
