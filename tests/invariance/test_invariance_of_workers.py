@@ -98,3 +98,24 @@ def test_four_threads_with_one_pipeline(
         for order, call in zip(orders, calls, strict=True):
             assert_same(call.result(PATIENCE), [expected[i] for i in order])
     assert not annotate.model.training
+
+
+def test_four_threads_with_a_model_in_training(
+    annotate: CorefELPipeline, documents: list[Text], expected: list[AnnotatedDocument]
+) -> None:
+    """Dropout stays out of all of them, whichever ends first, and the model is in training again afterwards."""
+    dropouts = [module for module in annotate.model.modules() if isinstance(module, torch.nn.Dropout)]
+    before = [module.p for module in dropouts]
+    for module in dropouts:
+        module.p = 0.5
+    annotate.model.train()
+    try:
+        with ThreadPoolExecutor(4) as threads:
+            calls = [threads.submit(annotate.annotate, documents, batch_size=1 + number % 3) for number in range(8)]
+            for call in calls:
+                assert_same(call.result(PATIENCE), expected)
+        assert all(module.training for module in annotate.model.modules())
+    finally:
+        annotate.model.eval()
+        for module, p in zip(dropouts, before, strict=True):
+            module.p = p
