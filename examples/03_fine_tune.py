@@ -122,11 +122,15 @@ def record(
 ) -> dict[str, object]:
     """What a reader needs to know where a checkpoint comes from, taken before training starts."""
     git = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
+    before = Path(arguments.model or "") / "training_record.json"
+    earlier = json.loads(before.read_text(encoding="utf-8")) if arguments.model and before.is_file() else {}
     return {
         "command": ["python", *sys.argv],
         "commit": git.stdout.strip() or None,
         "seed": training.seed,
-        "train_ids": sorted({document.id or "" for document in train}),
+        # Of the earlier training too: what the model has seen stays seen.
+        "train_ids": sorted({document.id or "" for document in train} | set(earlier.pop("train_ids", ()))),
+        "started_from": earlier or None,
         "trained_on_development": arguments.train_on_all,
         "versions": {name: version(name) for name in ("torch", "transformers", "hf-corefel")},
     }

@@ -38,8 +38,8 @@ The paper's SpanBERT-base model reaches 94.7 / 90.7 / 83.9 (coreference / EL_m /
 size.
 
 Other corpora and other ways (F1), with `--mention-scope`, `--given-mentions` and `--knowledge-base` of
-`hf-corefel evaluate`. Candidate recall is the share of linked gold mentions that have their entity among their own candidates, gold share that
-of spans with candidates that are gold mentions:
+`hf-corefel evaluate`. Candidate recall is the share of linked gold mentions that have their entity among their own
+candidates, gold share that of spans with candidates that are gold mentions:
 
 {more}
 """

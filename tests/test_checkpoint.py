@@ -57,6 +57,50 @@ def test_the_card_names_activation_and_scores() -> None:
         assert f"{value:.4f}" in card
 
 
+def test_the_alias_table_gives_few_mentions_away() -> None:
+    assert read("test_scores.json")["alias_table"]["gold_share_of_spans_with_candidates"] <= 0.30
+    provenance = read("knowledge_base/kb_config.json")["provenance"]
+    assert provenance["first_letter_lower_cased"]
+    assert not provenance["without_surfaces_of_test_articles_only"]
+
+
+def test_scores_of_other_corpora_scopes_and_tables_stand_beside_it() -> None:
+    runs = {
+        (run["corpus"], run["mention_scope"], run["given_mentions"], run.get("table")): run
+        for run in read("more_scores.json")
+    }
+    hidden = "without surfaces of test articles only"
+    assert set(runs) == {
+        ("DWIE", "named", False, hidden),
+        ("DWIE", "named", True, None),
+        *(("AIDA", "named", given, None) for given in (False, True)),
+        *(("GUM", scope, given, None) for scope in ("named", "all") for given in (False, True)),
+    }
+    main = read("test_scores.json")
+    given = runs["DWIE", "named", True, None]
+    for part, name in (("coreference", "average_f1"), ("entity_linking", "el_m"), ("entity_linking", "el_h")):
+        with_mentions, without = given[part][name], main[part][name]
+        if isinstance(without, dict):
+            with_mentions, without = with_mentions["f1"], without["f1"]
+        assert with_mentions > without
+    card = (FOLDER / "README.md").read_text(encoding="utf-8")
+    for run in runs.values():
+        assert f"{run['coreference']['average_f1']:.1%}" in card
+    assert runs["GUM", "all", False, None]["pronouns"]["pronouns"] > 100
+
+
+def test_pronouns_inherit_their_entity_under_the_scope_of_all_mentions(pipeline: CorefELPipeline) -> None:
+    text = "Merkel spoke in Berlin. The chancellor said she would travel to Paris."
+    named, every = (pipeline(text, mention_scope=scope) for scope in ("named", "all"))
+    assert "she" not in {m["text"] for c in named["clusters"] for m in c["mentions"]}  # type: ignore[call-overload]
+    found = {
+        mention["text"]: cluster["entity"]
+        for cluster in every["clusters"]  # type: ignore[call-overload]
+        for mention in cluster["mentions"]
+    }
+    assert found["she"] == found["The chancellor"] == found["Merkel"] == "Angela_Merkel"
+
+
 def test_it_is_small_and_holds_no_pickle() -> None:
     files = [path for path in FOLDER.rglob("*") if path.is_file()]
     assert sum(path.stat().st_size for path in files) < 80e6

@@ -42,7 +42,9 @@ def test_demo_prints_what_the_readme_shows(updater: ModuleType, monkeypatch: pyt
 def test_results_are_those_of_the_bundled_checkpoint(updater: ModuleType) -> None:
     scores = json.loads(updater.SCORES.read_text(encoding="utf-8"))
     shown = updater.block(README, updater.RESULTS)
-    assert shown == updater.results_table(scores)
+    more = json.loads(updater.MORE_SCORES.read_text(encoding="utf-8"))
+    assert shown == updater.results_table(scores, more)
+    assert {run["corpus"] for run in more} == {"DWIE", "AIDA", "GUM"}
     assert f"{scores['coreference']['average_f1']:.1%}" in shown
 
 

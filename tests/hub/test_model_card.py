@@ -167,3 +167,11 @@ def test_other_corpora_and_scopes_have_their_rows() -> None:
     assert "| DWIE test, without surfaces of test articles only | named |" in rows
     assert "`all`: spans of up to 12 words, 0.45 a word kept" in found["What it is made of"]
     assert "more than 12 words" in found["Limitations"]
+
+
+def test_an_earlier_training_is_named() -> None:
+    earlier = {"command": ["python", "first.py", "--seed", "7"], "weights_averaged_over": ["step-1", "step-2"]}
+    card = model_card(CorefELConfig(), record={**RECORD, "started_from": earlier})
+    training = sections(card)["Training"]
+    assert training.index("python first.py --seed 7") < training.index("python train.py")
+    assert "the mean of the weights after step-1, step-2" in training

@@ -303,9 +303,14 @@ def _training(facts: CardFacts, record: Mapping[str, Any], given: Mapping[str, A
         data += f" {articles} documents, whose ids stand in `training_record.json`."
     yield data
     command: list[str] = list(record.get("command") or ())
-    if command:
-        yield "Command:"
-        yield f"```sh\n{' '.join(_quoted(argument) for argument in command)}\n```"
+    earlier: Mapping[str, Any] = record.get("started_from") or {}
+    for title, words in (("First command:", earlier.get("command")), ("Command:", command)):
+        if words:
+            yield title
+            yield f"```sh\n{' '.join(_quoted(argument) for argument in words)}\n```"
+    if earlier.get("weights_averaged_over"):
+        steps = ", ".join(earlier["weights_averaged_over"])
+        yield f"The last command started from the mean of the weights after {steps}."
     values = dict(given if given is not None else _options(command))
     for name in ("seed", "commit"):
         if record.get(name) is not None:
