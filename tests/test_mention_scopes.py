@@ -92,6 +92,18 @@ def test_scopes_survive_saving(model: CorefELModel, processor: CorefELProcessor,
         assert [c.probability for c in before.clusters] == pytest.approx([c.probability for c in after.clusters])
 
 
+def test_the_number_of_a_scope_does_not_depend_on_the_order_in_the_configuration(
+    processor: CorefELProcessor, tiny_model: Callable[..., Any], tmp_path: Path
+) -> None:
+    tiny_model(mention_scopes=SCOPES).save_pretrained(tmp_path)
+    loaded = CorefELModel.from_pretrained(tmp_path).config
+    reversed_scopes = tiny_model(mention_scopes=dict(reversed(SCOPES.items()))).config
+    for config in (loaded, reversed_scopes):
+        made = CorefELProcessor(processor.tokenizer, processor.knowledge_base, config)
+        numbers = [made.encode(Document(TEXT, mention_scope=scope)).scope for scope in (None, "named", "all")]
+        assert numbers == [0, 0, 1]
+
+
 def test_a_processor_from_before_scopes_has_none(processor: CorefELProcessor, tmp_path: Path) -> None:
     import json
 

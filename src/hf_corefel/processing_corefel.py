@@ -17,7 +17,7 @@ from transformers.utils import cached_file
 
 from .alignment import Alignment, AlignmentReport, align_clusters
 from .configuration_corefel import CorefELConfig
-from .documents import Candidate, Document, DocumentError
+from .documents import MENTION_SCOPES, Candidate, Document, DocumentError
 from .kb import KnowledgeBase
 from .processing import PieceTokenizer, SpanTable, Windows, choose_spans, lay_out_windows, split_words
 from .repositories import FINGERPRINT_FILE, HubOptions, download_folder, upload_folder
@@ -280,7 +280,8 @@ class CorefELProcessor:
             raise DocumentError(f"{document.name}.mention_scope: {name!r}, but this model {known}")
         if not scopes:
             return 0, self.settings
-        names = list(scopes)
+        # Not in the order of the dict, which saving a configuration sorts.
+        names = [known for known in MENTION_SCOPES if known in scopes]
         number = 0 if name is None else names.index(name)
         return number, {**self.settings, **scopes[names[number]]}
 

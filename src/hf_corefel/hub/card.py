@@ -284,7 +284,7 @@ def _making(config: CorefELConfig, facts: CardFacts, kb: Mapping[str, Any] | Non
         f"{config.min_kept_spans} are kept, {config.max_candidates} candidates a span, windows of "
         f"{config.window_size} pieces."
     )
-    for name, fields in (config.mention_scopes or {}).items():
+    for name, fields in sorted((config.mention_scopes or {}).items(), reverse=True):
         words = fields.get("max_span_words", config.max_span_words)
         ratio = fields.get("span_keep_ratio", config.span_keep_ratio)
         yield f"Mention scope `{name}`: spans of up to {words} words, {ratio} a word kept."
