@@ -26,7 +26,7 @@ def partly_frozen() -> nn.Module:
 
 def test_every_module_gets_its_mode_back(partly_frozen: nn.Module) -> None:
     before = modes(partly_frozen)
-    assert True in before and False in before
+    assert set(before) == {True, False}
     with evaluation_mode(partly_frozen):
         assert not any(modes(partly_frozen))
         with evaluation_mode(partly_frozen):
