@@ -84,11 +84,11 @@ def check_spans(spans: Iterable[Offsets], length: int, where: str, label: str) -
             raise DocumentError(f"{where}[{i}]: duplicate {label} {begin}..{end}, already at {where}[{first}]")
 
 
-def check_probability(value: Any, where: str) -> None:
-    """Raises unless the value is a number between 0 and 1, or None."""
+def check_probability(value: Any, where: str, *, or_none: str = " or None") -> None:
+    """Raises unless the value is a number between 0 and 1; None passes when ``or_none`` says so."""
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    if value is not None and not (number and 0.0 <= value <= 1.0):
-        raise DocumentError(f"{where}: expected a probability between 0 and 1 or None, got {value!r}")
+    if not (value is None and or_none) and not (number and 0.0 <= value <= 1.0):
+        raise DocumentError(f"{where}: expected a probability between 0 and 1{or_none}, got {value!r}")
 
 
 def check_string(value: Any, where: str, *, or_none: str = "") -> None:

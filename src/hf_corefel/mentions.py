@@ -62,9 +62,7 @@ def check_candidate(candidate: Any, where: str) -> None:
     if not isinstance(candidate, Candidate):
         raise DocumentError(f"{where}: expected a Candidate, got {type(candidate).__name__}")
     check_string(candidate.entity, f"{where}.entity")
-    check_probability(candidate.prior, f"{where}.prior")
-    if candidate.prior is None:
-        raise DocumentError(f"{where}.prior: expected a probability between 0 and 1, got None")
+    check_probability(candidate.prior, f"{where}.prior", or_none="")
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,9 +192,7 @@ def _check_alternative(alternative: Any, where: str) -> None:
     if not isinstance(alternative, Alternative):
         raise DocumentError(f"{where}: expected an Alternative, got {type(alternative).__name__}")
     check_string(alternative.entity, f"{where}.entity", or_none=" or None for NIL")
-    check_probability(alternative.probability, f"{where}.probability")
-    if alternative.probability is None:
-        raise DocumentError(f"{where}.probability: expected a probability between 0 and 1, got None")
+    check_probability(alternative.probability, f"{where}.probability", or_none="")
 
 
 @dataclass(frozen=True, slots=True)
