@@ -46,7 +46,10 @@ class ScriptArguments:
     aida_dir: str | None = field(default=None, metadata={"help": "Folder of AIDA CoNLL-YAGO, to train on it too."})
     gum_dir: str | None = field(default=None, metadata={"help": "Folder of GUM, to train on all its mentions too."})
     dwie_copies: int = field(default=1, metadata={"help": "How often an epoch has the DWIE articles."})
-    max_words: int = field(default=600, metadata={"help": "GUM's documents are cut after that many words."})
+    max_words: list[int] = field(
+        default_factory=lambda: [600],
+        metadata={"help": "GUM's documents are cut after that many words; an epoch has them once for each number."},
+    )
     encoder: str | None = field(default=None, metadata={"help": "AutoModel id or folder to start from."})
     model: str | None = field(default=None, metadata={"help": "CorefELModel id or folder to start from."})
     knowledge_base: str | None = field(default=None, metadata={"help": "Folder of a saved KnowledgeBase."})
@@ -86,7 +89,8 @@ def split(arguments: ScriptArguments) -> tuple[list[Document], list[Document]]:
         train += list(read_aida(arguments.aida_dir, "train", nil_clusters="surfaces", strict=False))[: arguments.limit]
     if arguments.gum_dir:
         for document in islice(read_gum(arguments.gum_dir, "train", strict=False), arguments.limit):
-            train += cut(replace(document, mention_scope="all"), arguments.max_words)
+            for words in arguments.max_words:
+                train += cut(replace(document, mention_scope="all"), words)
     return train, development
 
 

@@ -28,6 +28,7 @@ EVERYTHING = {
     "use_width_prior": True,
     "use_candidate_prior": True,
     "pair_product_dim": 5,
+    "use_pair_matches": True,
     "edge_activation": "arsinh",
 }
 ROOTS = [("global", "paper"), ("global", "original"), *[(head, "paper") for head in HEADS if head != "global"]]
@@ -301,3 +302,20 @@ def test_token_embeddings_can_be_resized(
     replacement = nn.Embedding(size, 16)
     model.set_input_embeddings(replacement)
     assert model.get_input_embeddings() is replacement
+
+
+def test_a_trained_model_that_gets_matches_scores_as_before(
+    tmp_path: Path, tiny_model: Make, tiny_processor: MakeProcessor
+) -> None:
+    plain = tiny_model(seed=5)
+    plain.save_pretrained(tmp_path)
+    informed = CorefELModel.from_pretrained(tmp_path, use_pair_matches=True).eval()
+    inputs = tiny_processor(plain.config)("Angela Merkel met Barack Obama. Merkel spoke.").inputs
+    with torch.no_grad():
+        expected, found = plain(**inputs), informed(**inputs)
+        assert torch.equal(found.pair, expected.pair) and found.pair.abs().sum() > 0
+        nn.init.normal_(informed.pairs.match.weight)
+        assert not torch.allclose(informed(**inputs).pair, expected.pair)
+    del inputs["word_forms"]
+    with pytest.raises(ValueError, match="word_forms"):
+        informed(**inputs)

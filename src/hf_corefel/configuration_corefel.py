@@ -49,7 +49,7 @@ _RANGES: tuple[tuple[str, Callable[[float], bool], str], ...] = (
     ("dropout", lambda value: 0.0 <= value < 1.0, "in [0, 1)"),
     ("mention_loss_weight", lambda value: 0.0 <= value < math.inf, "of at least 0"),
 )
-_FLAGS = ("use_width_prior", "use_candidate_prior", "use_entity_product", "use_entity_context")
+_FLAGS = ("use_width_prior", "use_candidate_prior", "use_entity_product", "use_entity_context", "use_pair_matches")
 
 # Encoders that count positions from the padding's id on, and so never use the first ones.
 _COUNT_FROM_PADDING = {
@@ -112,6 +112,7 @@ class CorefELConfig(PretrainedConfig):
         entity_ffnn_size: Hidden size of FFNN_L.
         ffnn_depth: Hidden layers of each of them.
         pair_product_dim: Width of the low-rank product g_i ⊙ g_j of the pair scorer; 0 takes the full product.
+        use_pair_matches: Feeds FFNN_C what words and candidates two spans share (not in the paper).
         entity_vector_size: Width D of the knowledge base's entity vectors.
         max_candidates: Candidates looked up for a span (K), best priors first.
         use_candidate_prior: Feeds the candidate's log prior to FFNN_L (not in the paper).
@@ -155,6 +156,7 @@ class CorefELConfig(PretrainedConfig):
         entity_ffnn_size: int = 300,
         ffnn_depth: int = 2,
         pair_product_dim: int = 0,
+        use_pair_matches: bool = False,
         entity_vector_size: int = 200,
         max_candidates: int = 16,
         use_candidate_prior: bool = False,
@@ -196,6 +198,7 @@ class CorefELConfig(PretrainedConfig):
         self.entity_ffnn_size = entity_ffnn_size
         self.ffnn_depth = ffnn_depth
         self.pair_product_dim = pair_product_dim
+        self.use_pair_matches = use_pair_matches
         self.entity_vector_size = entity_vector_size
         self.max_candidates = max_candidates
         self.use_candidate_prior = use_candidate_prior

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from transformers import AutoModel, PreTrainedModel
-from transformers.utils import ModelOutput, logging
+from transformers.utils import logging
 
 from .configuration_corefel import HEAD_MODULES, CorefELConfig, readable_positions
 from .heads import EdgeScores, GoldClustering, Head, make_head
 from .layers import EntityScorer, MentionPruner, PairScorer, SpanRepresentation, WindowEncoder, indivisible_modules
 from .layers.enumerated import SpanTensors, score_spans
+from .layers.matches import LateInput, match_features
+from .model_output import CorefELOutput
 from .repositories import FINGERPRINT_FILE, HubOptions, Origin, weights_version
 
 __all__ = ["CorefELModel", "CorefELOutput", "CorefELPreTrainedModel"]
@@ -44,37 +45,6 @@ def modules_of(head: str, root_score: str) -> set[str]:
     return {_PAIRS, _ENTITIES, _PAIR_ROOT if root_score == "paper" else _ENTITY_ROOT}
 
 
-@dataclass
-class CorefELOutput(ModelOutput):
-    """What `CorefELModel.forward` returns.
-
-    Attributes:
-        loss: Mean over documents of pruner loss times its weight plus head loss, when gold was given.
-        mention_loss: The pruner's part.
-        head_loss: The head's part.
-        span_scores: Φp of every enumerated span ``[B, S]``.
-        kept: Indices of the kept spans ``[B, N]`` in reading order, -1 on padding.
-        mention: Φp of the kept spans ``[B, N]``.
-        link: Φℓ of their candidates ``[B, N, K]``.
-        pair: Φc of parent i and child j ``[B, N, N]``.
-        root_pair: Score of root → span ``[B, N]`` (global head).
-        nil: Score of the explicit NIL candidate ``[B, N]`` (standalone linking).
-        candidates: Candidates of the kept spans ``[B, N, K]``, rows of the document's entity vectors, -1 on padding.
-    """
-
-    loss: Tensor | None = None
-    mention_loss: Tensor | None = None
-    head_loss: Tensor | None = None
-    span_scores: Tensor | None = None
-    kept: Tensor | None = None
-    mention: Tensor | None = None
-    link: Tensor | None = None
-    pair: Tensor | None = None
-    root_pair: Tensor | None = None
-    nil: Tensor | None = None
-    candidates: Tensor | None = None
-
-
 class CorefELPreTrainedModel(PreTrainedModel):
     """Loading, saving and initialisation of weights."""
 
@@ -89,7 +59,9 @@ class CorefELPreTrainedModel(PreTrainedModel):
     def _init_weights(self, module: nn.Module) -> None:
         # Only modules of ours come here: the encoder is a PreTrainedModel and initialises itself.
         # Written through torch.nn.init, because transformers 5 guards loaded weights there and nowhere else.
-        if isinstance(module, nn.Linear):
+        if isinstance(module, LateInput):
+            nn.init.zeros_(module.weight)
+        elif isinstance(module, nn.Linear):
             nn.init.xavier_uniform_(module.weight)
             if module.bias is not None:
                 nn.init.zeros_(module.bias)
@@ -162,6 +134,7 @@ class CorefELModel(CorefELPreTrainedModel):
                 config.distance_embedding_size,
                 config.pair_product_dim,
                 with_root=_PAIR_ROOT in names,
+                use_matches=config.use_pair_matches,
             )
         elif _PAIR_ROOT in names - has:
             self.pairs.add_root()
@@ -303,6 +276,8 @@ class CorefELModel(CorefELPreTrainedModel):
         log_priors: Tensor,
         entity_vectors: Tensor,
         span_cases: Tensor | None = None,
+        span_word: Tensor | None = None,
+        word_forms: Tensor | None = None,
         mention_scope: Tensor | None = None,
         gold_clusters: Tensor | None = None,
         gold_entities: Tensor | None = None,
@@ -325,6 +300,8 @@ class CorefELModel(CorefELPreTrainedModel):
             log_priors: ``[B, S, K]``.
             entity_vectors: ``[B, E, D]``.
             span_cases: ``[B, S, 2]`` letter-case classes of the first and last word.
+            span_word: ``[B, S]`` first word of each span; like the next, where `CorefELConfig.use_pair_matches`.
+            word_forms: ``[B, M]`` number of each word's form in its document, -1 on padding.
             mention_scope: ``[B]`` number of each document's scope in `CorefELConfig.mention_scopes`.
             gold_clusters: ``[B, S]`` cluster of each span, -1 where it is no gold mention.
             gold_entities: ``[B, S]`` entity row of its cluster, -1 for NIL.
@@ -340,17 +317,23 @@ class CorefELModel(CorefELPreTrainedModel):
         kept_candidates = candidates.gather(1, slots).masked_fill(~mask.unsqueeze(-1), -1)
         needs = modules_of(config.head, config.root_score)
         mention, link = span_scores.gather(1, index), spans.new_zeros(kept_candidates.shape)
+        kept_priors = log_priors.gather(1, slots)
+        root_pair = nil = None
         if _ENTITIES in needs:
-            link = self.entities(spans, kept_candidates, log_priors.gather(1, slots), entity_vectors, mention)
+            link = self.entities(spans, kept_candidates, kept_priors, entity_vectors, mention)
+            inputs = spans, kept_candidates, kept_priors, entity_vectors
+            nil = self.entities(*inputs, of_vector="nil") if _NIL in needs else None
+            root_pair = self.entities(*inputs, of_vector="root") if _ENTITY_ROOT in needs else None
         pair = spans.new_zeros(*mask.shape, mask.shape[1])
         if _PAIRS in needs:
-            pair = self.pairs(spans, antecedents_only=config.head != "global")
-        root_pair = None
-        if _PAIR_ROOT in needs:
-            root_pair = self.pairs.score_root(spans)
-        elif _ENTITY_ROOT in needs:
-            root_pair = self.entities.score_root(spans)
-        nil = self.entities.score_nil(spans) if _NIL in needs else None
+            matches = None
+            if config.use_pair_matches:
+                if span_word is None or word_forms is None:
+                    raise ValueError("span_word, word_forms: needed with use_pair_matches; CorefELProcessor gives them")
+                words = span_word.gather(1, index), span_width.gather(1, index)
+                matches = match_features(word_forms, *words, kept_candidates, kept_priors, mask)
+            pair = self.pairs(spans, antecedents_only=config.head != "global", matches=matches)
+            root_pair = self.pairs(spans, of_root=True) if _PAIR_ROOT in needs else root_pair
         output = CorefELOutput(
             span_scores=span_scores,
             kept=kept,

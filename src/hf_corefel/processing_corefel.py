@@ -49,6 +49,7 @@ class EncodedDocument:
         document: The document itself.
         piece_ids: ``[T]`` pieces without special tokens.
         windows: How they are read.
+        word_forms: ``[M]`` numbers of the words' forms.
         spans: The S candidate spans.
         limit: Most spans that the pruner may keep.
         scope: Number of its mention scope.
@@ -64,6 +65,7 @@ class EncodedDocument:
     document: Document
     piece_ids: np.ndarray
     windows: Windows
+    word_forms: np.ndarray
     spans: SpanTable
     limit: int
     scope: int
@@ -259,6 +261,7 @@ class CorefELProcessor:
             document=document,
             piece_ids=pieces.ids,
             windows=windows,
+            word_forms=words.form,
             spans=spans,
             limit=limit,
             scope=scope,
@@ -354,6 +357,8 @@ class CorefELProcessor:
             "piece_positions": _pad(positions, -1),
             "span_begin": _pad([d.spans.begin for d in documents], 0),
             "span_end": _pad([d.spans.end for d in documents], 1),
+            "word_forms": _pad([d.word_forms for d in documents], -1),
+            "span_word": _pad([d.spans.word for d in documents], 0),
             "span_width": _pad([d.spans.width for d in documents], 0),
             "span_cases": _pad([d.spans.case for d in documents], 0),
             "span_mask": _pad([np.ones(len(d.spans), dtype=bool) for d in documents], False),

@@ -59,6 +59,7 @@ def test_every_tensor_is_made_where_the_model_is(
         use_candidate_prior=True,
         use_entity_product=True,
         use_entity_context=True,
+        use_pair_matches=True,
         mention_scopes={"named": {}, "all": {"max_span_words": 4}},
     )
     given = Document(tiny_documents[0].text, mentions=[(0, 9), (5, 9)], mention_scope="all")
@@ -112,15 +113,16 @@ def test_bfloat16_loads_and_runs(annotate: CorefELPipeline, anchor: str, sentenc
     assert_same(annotate.annotate(texts, batch_size=4), plain)
 
 
-@pytest.mark.parametrize("device_map", ["cpu", "auto", {"": "cpu"}, "parts"])
+@pytest.mark.parametrize("device_map", ["cpu", "auto", {"": "cpu"}, "encoder", "pairs", "entities", "most"])
 def test_a_device_map_loads_and_runs(
     annotate: CorefELPipeline, anchor: str, tmp_path: Path, device_map: str | dict[str, str]
 ) -> None:
     annotate.save_pretrained(tmp_path / "model")
     options: dict[str, Any] = {"device_map": device_map}
-    if device_map == "parts":
-        # The encoder waits on the disk until it is called.
-        parts = {"spans": "cpu", "pruner": "cpu", "pairs": "cpu", "entities": "cpu", "encoder": "disk"}
+    modules = ("encoder", "pruner", "pairs", "entities")
+    if device_map in (*modules, "most"):
+        # The module waits on the disk until it is called.
+        parts = {"spans": "cpu", **{name: "disk" if device_map in (name, "most") else "cpu" for name in modules}}
         options = {"device_map": parts, "offload_folder": str(tmp_path / "offload")}
     model = CorefELModel.from_pretrained(tmp_path / "model", **options).eval()
     expected = annotate.annotate([anchor, "", anchor * 2], batch_size=3)

@@ -69,8 +69,9 @@ class EntityScorer(nn.Module):
         log_priors: Tensor,
         entity_vectors: Tensor,
         mention_scores: Tensor | None = None,
+        of_vector: str | None = None,
     ) -> Tensor:
-        """Scores of candidates.
+        """Scores of candidates, or of one of the scorer's own vectors.
 
         Args:
             spans: ``[B, N, G]``.
@@ -78,10 +79,14 @@ class EntityScorer(nn.Module):
             log_priors: ``[B, N, K]``.
             entity_vectors: ``[B, E, D]``.
             mention_scores: ``[B, N]`` Φp, for the document's mean entity vector; every span counts alike when None.
+            of_vector: ``nil`` or ``root`` gives `score_nil` or `score_root` instead. Whatever places modules on devices
+                only sees calls of `forward`.
 
         Returns:
-            ``[B, N, K]``, 0 on padding.
+            ``[B, N, K]``, 0 on padding; ``[B, N]`` of a vector.
         """
+        if of_vector is not None:
+            return self.score_nil(spans) if of_vector == "nil" else self.score_root(spans)
         batch, n, k = (candidates >= 0).nonzero(as_tuple=True)
         rows = candidates[batch, n, k]
         # Knowledge bases speak float32, whatever the model's weights are held in.

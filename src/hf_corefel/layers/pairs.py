@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from .ffnn import FeedForward
+from .matches import NUM_MATCHES, LateInput
 
 __all__ = ["NUM_DISTANCES", "PairScorer", "distance_bucket"]
 
@@ -24,7 +25,7 @@ def distance_bucket(distance: Tensor) -> Tensor:
 class PairScorer(nn.Module):
     """Φc(i, j) = FFNN_C([g_i; g_j; g_i ⊙ g_j; φ_ij]), child first.
 
-    The first layer is a sum of projections of its four inputs. The product and the distance are symmetric, so
+    The first layer is a sum of projections of its inputs. The product, the distance and the matches are symmetric, so
     they are projected once for both directions of a pair.
 
     Args:
@@ -35,6 +36,7 @@ class PairScorer(nn.Module):
         distance_size: Size of the distance embedding.
         product_dim: Width of the product: g is first projected to it; 0 takes the full product.
         with_root: Adds the learned root vector of the global head.
+        use_matches: Feeds what the two spans have in common, see `hf_corefel.layers.matches`.
     """
 
     def __init__(
@@ -46,6 +48,7 @@ class PairScorer(nn.Module):
         distance_size: int,
         product_dim: int,
         with_root: bool,
+        use_matches: bool = False,
     ) -> None:
         super().__init__()
         first = FeedForward.first_size(ffnn_size, depth)
@@ -55,6 +58,7 @@ class PairScorer(nn.Module):
         self.product = nn.Linear(product_dim or span_size, first, bias=False)
         self.distance = nn.Embedding(NUM_DISTANCES, distance_size)
         self.distance_project = nn.Linear(distance_size, first, bias=False)
+        self.match = LateInput(NUM_MATCHES, first, bias=False) if use_matches else None
         self.ffnn = FeedForward(ffnn_size, depth, dropout)
         self.span_size = span_size
         if with_root:
@@ -64,27 +68,35 @@ class PairScorer(nn.Module):
         """Gives the scorer a root vector (uninitialised: the model's weight initialisation fills it)."""
         self.root = nn.Parameter(torch.empty(self.span_size))
 
-    def forward(self, spans: Tensor, antecedents_only: bool = False) -> Tensor:
-        """Scores of ordered pairs.
+    def forward(
+        self, spans: Tensor, antecedents_only: bool = False, matches: Tensor | None = None, of_root: bool = False
+    ) -> Tensor:
+        """Scores of ordered pairs, or of the root as parent.
 
         Args:
             spans: ``[B, N, G]`` kept spans in reading order.
             antecedents_only: Scores only parents before their child, half of the work (local heads).
+            matches: ``[B, N, N, 5]`` from `match_features`, where the scorer uses them.
+            of_root: Gives `score_root` instead. Whatever places modules on devices only sees calls of `forward`.
 
         Returns:
             ``[B, N, N]``: entry ``[b, i, j]`` is Φc of parent i and child j. The diagonal, and with
             `antecedents_only` the lower triangle, is 0 and means nothing.
         """
+        if of_root:
+            return self.score_root(spans)
         batch, count, _ = spans.shape
         scores = spans.new_zeros(batch, count, count)
         child, parent, factor = self.child(spans), self.parent(spans), self._factor(spans)
-        distance = self.distance_project(self.distance.weight)
+        distance = self._distances(spans)
         early, late = torch.triu_indices(count, count, offset=1, device=spans.device)
         step = max(1, len(early) if torch.is_grad_enabled() else _CHUNK // max(1, batch))
         # Once at least: without a pair every parameter still gets a gradient, of zero, as distributed training needs.
         for start in range(0, max(1, len(early)), step):
             i, j = early[start : start + step], late[start : start + step]
             shared = self.product(factor[:, i] * factor[:, j]) + distance[distance_bucket(j - i)]
+            if self.match is not None and matches is not None:
+                shared = shared + self.match(matches[:, i, j].to(spans.dtype))
             # Under autocast the layers give half precision, whatever the spans have.
             forward = self._score(shared, child[:, j], parent[:, i]).to(scores.dtype)
             scores = scores.index_put((_all(batch, i), i, j), forward)
@@ -94,10 +106,14 @@ class PairScorer(nn.Module):
         return scores
 
     def score_root(self, spans: Tensor) -> Tensor:
-        """Φc(root, s) ``[B, N]`` of kept spans ``[B, N, G]``, the root as parent at distance 0."""
+        """Φc(root, s) ``[B, N]`` of kept spans ``[B, N, G]``, the root as parent at distance 0; it matches nothing."""
         shared = self.product(self._factor(spans) * self._factor(self.root))
-        shared = shared + self.distance_project(self.distance.weight[0])
+        shared = shared + self._distances(spans)[0]
         return self._score(shared, self.child(spans), self.parent(self.root))
+
+    def _distances(self, like: Tensor) -> Tensor:
+        # Through the embedding's own call, which brings its weights where they wait elsewhere (``device_map``).
+        return self.distance_project(self.distance(torch.arange(NUM_DISTANCES, device=like.device)))
 
     def _factor(self, spans: Tensor) -> Tensor:
         return spans if self.factor is None else self.factor(spans)

@@ -21,6 +21,7 @@ class SpanTable:
         offsets: ``[S, 2]`` code points, end exclusive.
         begin: ``[S]`` first piece.
         end: ``[S]`` one past the last piece.
+        word: ``[S]`` first word.
         width: ``[S]`` words.
         case: ``[S, 2]`` letter-case classes of the first and the last word.
     """
@@ -28,6 +29,7 @@ class SpanTable:
     offsets: np.ndarray
     begin: np.ndarray
     end: np.ndarray
+    word: np.ndarray
     width: np.ndarray
     case: np.ndarray
 
@@ -52,6 +54,7 @@ def enumerate_spans(words: WordTable, pieces: Pieces, max_words: int, max_pieces
         np.stack([words.begin[i], words.end[j]], axis=1),
         pieces.first[i],
         pieces.last[j] + 1,
+        i,
         j - i + 1,
         np.stack([words.case[i], words.case[j]], axis=1),
     )
@@ -75,16 +78,16 @@ def given_spans(
             dropped.append((begin, end))
         else:
             case = words.case[word], words.case[word_stop - 1]
-            rows.append((begin, end, first, stop, word_stop - word, *case))
-    table = np.array(rows, dtype=np.int64).reshape(-1, 7)
-    return SpanTable(table[:, :2], table[:, 2], table[:, 3], table[:, 4], table[:, 5:]), dropped
+            rows.append((begin, end, first, stop, word, word_stop - word, *case))
+    table = np.array(rows, dtype=np.int64).reshape(-1, 8)
+    return SpanTable(table[:, :2], *table[:, 2:6].T, table[:, 6:]), dropped
 
 
 def merge_spans(left: SpanTable, right: SpanTable) -> SpanTable:
     """Two span tables as one in reading order."""
     parts = [
         np.concatenate([getattr(left, name), getattr(right, name)])
-        for name in ("offsets", "begin", "end", "width", "case")
+        for name in ("offsets", "begin", "end", "word", "width", "case")
     ]
     order = np.lexsort((parts[0][:, 1], parts[0][:, 0]))
     return SpanTable(*(part[order] for part in parts))

@@ -35,12 +35,14 @@ class WordTable:
         begin: ``[M]`` first code points.
         end: ``[M]`` ends, exclusive.
         case: ``[M]`` letter-case classes, see `letter_case`.
+        form: ``[M]`` numbers of the case-folded forms, by first occurrence.
         ends_sentence: ``[M]`` whether a sentence ends after the word.
     """
 
     begin: np.ndarray
     end: np.ndarray
     case: np.ndarray
+    form: np.ndarray
     ends_sentence: np.ndarray
 
     def __len__(self) -> int:
@@ -73,6 +75,8 @@ def split_words(text: str, words: Sequence[tuple[int, int]] | None = None) -> Wo
     begin = np.array([b for b, _ in offsets], dtype=np.int64)
     end = np.array([e for _, e in offsets], dtype=np.int64)
     case = np.array([letter_case(text[b:e]) for b, e in offsets], dtype=np.int64)
+    forms: dict[str, int] = {}
+    form = np.array([forms.setdefault(text[b:e].casefold(), len(forms)) for b, e in offsets], dtype=np.int64)
     ends = np.zeros(len(offsets), dtype=bool)
     for i, (b, e) in enumerate(offsets):
         following = offsets[i + 1][0] if i + 1 < len(offsets) else len(text)
@@ -80,7 +84,7 @@ def split_words(text: str, words: Sequence[tuple[int, int]] | None = None) -> Wo
         ends[i] = "\n" in gap or (text[e - 1] in _SENTENCE_END and (bool(gap) or e - b > 1 or text[b] in "。！？"))
     if len(ends):
         ends[-1] = True
-    return WordTable(begin, end, case, ends)
+    return WordTable(begin, end, case, form, ends)
 
 
 def _find_words(text: str) -> list[tuple[int, int]]:

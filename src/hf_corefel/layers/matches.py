@@ -1,0 +1,73 @@
+"""What the words and the candidates of two spans have in common.
+
+A small encoder hardly carries the form of a name from one window to the next; these inputs of the pair scorer do.
+String match features are as old as learned coreference (Soon et al., 2001); shared candidates are its twin for linking.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+__all__ = ["NUM_MATCHES", "LateInput", "match_features"]
+
+# Shared candidates; shared words of all, of the shorter one's; the same words; the same last word.
+NUM_MATCHES = 5
+
+
+class LateInput(nn.Linear):
+    """A projection that begins at zero: a trained model that gets this input scores as before, until it has learned."""
+
+
+@torch.no_grad()
+def match_features(
+    word_forms: Tensor, first_word: Tensor, width: Tensor, candidates: Tensor, log_priors: Tensor, mask: Tensor
+) -> Tensor:
+    """Features of every pair of spans, each in [0, 1] and symmetric.
+
+    Args:
+        word_forms: ``[B, M]`` number of each word's form in its document, -1 on padding.
+        first_word: ``[B, N]`` first word of each span.
+        width: ``[B, N]`` its words.
+        candidates: ``[B, N, K]`` rows of the document's entities, -1 on padding.
+        log_priors: ``[B, N, K]``.
+        mask: ``[B, N]``, False on padding.
+
+    Returns:
+        ``[B, N, N, 5]`` float32: Σ_e √(p(e|i) p(e|j)), the Bhattacharyya coefficient of the candidates' priors;
+        shared forms by those of either span (Jaccard) and by those of the one with fewer; whether the spans have the
+        same forms and as many words; whether their last words have one form. Zero on padding.
+    """
+    # In double precision, which autocast leaves alone.
+    batch, count = mask.shape
+    place = torch.arange(int(width.max()) if width.numel() else 0, device=mask.device)
+    rows = (first_word.unsqueeze(-1) + place).clamp(max=max(word_forms.shape[1] - 1, 0))
+    inside = (place < width.unsqueeze(-1)) & mask.unsqueeze(-1)
+    forms = word_forms.gather(1, rows.flatten(1)).view_as(rows) if word_forms.shape[1] else rows
+    known = int(word_forms.max()) + 1 if word_forms.numel() else 0
+    has = torch.zeros(batch, count, known, dtype=torch.float64, device=mask.device)
+    b, n, k = inside.nonzero(as_tuple=True)
+    has[b, n, forms[b, n, k]] = 1.0
+    shared, size = has @ has.mT, has.sum(-1)
+    one, other = size.unsqueeze(2), size.unsqueeze(1)
+    union = one + other - shared
+    same = (shared == union) & (width.unsqueeze(2) == width.unsqueeze(1))
+    last = forms.gather(2, (width - 1).clamp(min=0).unsqueeze(-1)).squeeze(-1) if len(place) else width
+    both = mask.unsqueeze(2) & mask.unsqueeze(1)
+    features = [
+        _shared_candidates(candidates, log_priors),
+        shared / union.clamp(min=1.0),
+        shared / torch.minimum(one, other).clamp(min=1.0),
+        same.double(),
+        (last.unsqueeze(2) == last.unsqueeze(1)).double(),
+    ]
+    return torch.stack(features, dim=-1).float() * both.unsqueeze(-1)
+
+
+def _shared_candidates(candidates: Tensor, log_priors: Tensor) -> Tensor:
+    batch, n, k = (candidates >= 0).nonzero(as_tuple=True)
+    entities = int(candidates.max()) + 1 if candidates.numel() else 0
+    roots = torch.zeros(*candidates.shape[:2], entities, dtype=torch.float64, device=candidates.device)
+    roots[batch, n, candidates[batch, n, k]] = torch.exp(log_priors[batch, n, k].double() / 2)
+    # Priors of the best candidates sum to 1 at most, given ones to anything.
+    return (roots @ roots.mT).clamp(max=1.0)

@@ -1,0 +1,41 @@
+"""What the model returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor
+from transformers.utils import ModelOutput
+
+__all__ = ["CorefELOutput"]
+
+
+@dataclass
+class CorefELOutput(ModelOutput):
+    """What `CorefELModel.forward` returns.
+
+    Attributes:
+        loss: Mean over documents of pruner loss times its weight plus head loss, when gold was given.
+        mention_loss: The pruner's part.
+        head_loss: The head's part.
+        span_scores: Φp of every enumerated span ``[B, S]``.
+        kept: Indices of the kept spans ``[B, N]`` in reading order, -1 on padding.
+        mention: Φp of the kept spans ``[B, N]``.
+        link: Φℓ of their candidates ``[B, N, K]``.
+        pair: Φc of parent i and child j ``[B, N, N]``.
+        root_pair: Score of root → span ``[B, N]`` (global head).
+        nil: Score of the explicit NIL candidate ``[B, N]`` (standalone linking).
+        candidates: Candidates of the kept spans ``[B, N, K]``, rows of the document's entity vectors, -1 on padding.
+    """
+
+    loss: Tensor | None = None
+    mention_loss: Tensor | None = None
+    head_loss: Tensor | None = None
+    span_scores: Tensor | None = None
+    kept: Tensor | None = None
+    mention: Tensor | None = None
+    link: Tensor | None = None
+    pair: Tensor | None = None
+    root_pair: Tensor | None = None
+    nil: Tensor | None = None
+    candidates: Tensor | None = None
