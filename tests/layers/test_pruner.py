@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import numpy as np
 import pytest
 import torch
@@ -52,6 +54,14 @@ def test_equals_brute_force(document: tuple[list[Span], list[float], int]) -> No
     assert kept == _greedy(scores, spans, limit)
     assert len(set(kept)) == len(kept) <= limit
     assert not any(_cross(spans[i], spans[j]) for i in kept for j in kept)
+
+
+@settings(max_examples=50, deadline=None)
+@given(_DOCUMENTS, st.randoms(use_true_random=False))
+def test_rounding_does_not_choose_among_equals(document: tuple[list[Span], list[float], int], random: Random) -> None:
+    spans, scores, limit = document
+    rounded = [score + random.uniform(-3e-6, 3e-6) for score in scores]
+    assert _prune(rounded, spans, limit) == _prune(scores, spans, limit)
 
 
 @settings(max_examples=50, deadline=None)

@@ -10,6 +10,10 @@ from .ffnn import FeedForward
 
 __all__ = ["MentionPruner", "prune_spans"]
 
+# Scores this close, relative to 1 + |score|, are equal: a batch of another shape rounds them otherwise, which must not
+# choose among spans that read the same where a text repeats itself.
+_ROUNDING = 2e-5
+
 
 class MentionPruner(nn.Module):
     """Φp(s) = FFNN_P(g) (paper, section 3) and greedy pruning by it.
@@ -80,9 +84,9 @@ def prune_spans(scores: np.ndarray, begin: np.ndarray, end: np.ndarray, limit: i
         limit: Most spans to keep.
 
     Returns:
-        Indices of the kept spans, best first; equal scores go to the earlier, then the shorter span.
+        Indices of the kept spans, best first; of scores equal up to rounding the earlier, then the shorter span.
     """
-    order = np.lexsort((end, begin, -scores))
+    order = _order(scores, begin, end)
     size = int(end.max(initial=0)) + 1
     # For a kept span [b, e): a new one crosses it if it begins inside and ends outside, or the other way round.
     furthest_end = np.zeros(size, dtype=np.int64)  # by begin: the furthest end of a kept span that begins there
@@ -99,3 +103,13 @@ def prune_spans(scores: np.ndarray, begin: np.ndarray, end: np.ndarray, limit: i
             furthest_end[b] = max(furthest_end[b], e)
             earliest_begin[e] = min(earliest_begin[e], b)
     return np.asarray(kept, dtype=np.int64)
+
+
+def _order(scores: np.ndarray, begin: np.ndarray, end: np.ndarray) -> np.ndarray:
+    """Best first; runs of scores that differ by rounding alone in reading order."""
+    falling = np.argsort(-scores, kind="stable")
+    ranked = scores[falling].astype(np.float64)
+    steps = ranked[:-1] - ranked[1:] > _ROUNDING * (1.0 + np.abs(ranked[1:]))
+    rank = np.empty(len(scores), dtype=np.int64)
+    rank[falling] = np.concatenate([[0], np.cumsum(steps)])[: len(scores)]
+    return np.lexsort((end, begin, rank))

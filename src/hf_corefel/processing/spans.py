@@ -80,7 +80,7 @@ def given_spans(
             case = words.case[word], words.case[word_stop - 1]
             rows.append((begin, end, first, stop, word, word_stop - word, *case))
     table = np.array(rows, dtype=np.int64).reshape(-1, 8)
-    return SpanTable(table[:, :2], *table[:, 2:6].T, table[:, 6:]), dropped
+    return SpanTable(table[:, :2], table[:, 2], table[:, 3], table[:, 4], table[:, 5], table[:, 6:]), dropped
 
 
 def merge_spans(left: SpanTable, right: SpanTable) -> SpanTable:
