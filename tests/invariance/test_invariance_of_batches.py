@@ -67,6 +67,19 @@ def test_every_form_of_input_in_any_order(annotate: CorefELPipeline, alone: Alon
         assert_same(together, [expected[i] for i in order])
 
 
+@pytest.mark.parametrize("times", [6, 30])
+def test_a_text_that_repeats_itself(
+    annotate: CorefELPipeline, alone: Alone, anchor: str, sentences: list[str], times: int
+) -> None:
+    """Its windows hold the same pieces at the same places, so that scores tie up to the rounding of a batch's shape."""
+    repeated = " ".join([anchor] * times)
+    expected = alone(repeated)
+    assert_rich([expected])
+    for documents in ([repeated, anchor], [sentences[0], repeated, "", sentences[1]]):
+        found = annotate.annotate(documents, batch_size=len(documents))
+        assert_same(found, [alone(document) for document in documents])
+
+
 def test_scores_do_not_depend_on_the_company(annotate: CorefELPipeline, anchor: str, sentences: list[str]) -> None:
     model, processor = annotate.model, annotate.processor
     texts = [anchor, sentences[0], "", " ".join([anchor, *sentences] * 3), anchor + " " + sentences[1]]
