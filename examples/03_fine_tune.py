@@ -5,9 +5,10 @@ From an encoder:
     python examples/03_fine_tune.py --encoder path/or/hub-id --knowledge_base kb/ --data_dir dwie/ \
         --output_dir runs/mine --num_train_epochs 5 --encoder_learning_rate 5e-5
 
-From a checkpoint: give ``--model`` instead of ``--encoder``. ``--aida_dir`` and ``--gum_dir`` add those corpora, GUM
-under the mention scope ``all``, which ``--config`` has to name. Every field of `CorefELTrainingArguments` is an option;
-``--config '{"head": "local"}'`` sets fields of `CorefELConfig`. Every tenth training article is the development set.
+From a checkpoint: give ``--model`` instead of ``--encoder``; weights whose shape ``--config`` changes begin anew.
+``--aida_dir`` and ``--gum_dir`` add those corpora, GUM under the mention scope ``all``, which ``--config`` has to name.
+Every field of `CorefELTrainingArguments` is an option; ``--config '{"head": "local"}'`` sets fields of `CorefELConfig`.
+Every tenth training article is the development set.
 """
 
 from __future__ import annotations
@@ -66,7 +67,8 @@ def load(arguments: ScriptArguments) -> tuple[CorefELModel, CorefELProcessor]:
     if arguments.model is not None:
         kb = KnowledgeBase.from_pretrained(arguments.knowledge_base) if arguments.knowledge_base else None
         processor = CorefELProcessor.from_pretrained(arguments.model, knowledge_base=kb)
-        return CorefELModel.from_pretrained(arguments.model, **fields), processor
+        # Fields that change the shape of a weight make it begin anew; transformers names those.
+        return CorefELModel.from_pretrained(arguments.model, ignore_mismatched_sizes=True, **fields), processor
     if arguments.encoder is None or arguments.knowledge_base is None:
         raise SystemExit("give --model, or --encoder and --knowledge_base")
     kb = KnowledgeBase.from_pretrained(arguments.knowledge_base)
