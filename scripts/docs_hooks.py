@@ -10,7 +10,7 @@ from typing import Any
 from hf_corefel.hub.score_tables import score_table
 
 ROOT = Path(__file__).resolve().parents[1]
-SCORES = ROOT / "src" / "hf_corefel" / "checkpoints" / "minilm-dwie" / "test_scores.json"
+SCORES = ROOT / "src" / "hf_corefel" / "checkpoints" / "minilm-l6" / "test_scores.json"
 MORE_SCORES = SCORES.with_name("more_scores.json")
 PLACES = tuple(f"<!-- scores:{name} -->" for name in ("headline", "all", "parts", "alias-table", "more", "pronouns"))
 

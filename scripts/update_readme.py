@@ -13,7 +13,7 @@ from hf_corefel.hub.score_tables import score_table
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
-SCORES = ROOT / "src" / "hf_corefel" / "checkpoints" / "minilm-dwie" / "test_scores.json"
+SCORES = ROOT / "src" / "hf_corefel" / "checkpoints" / "minilm-l6" / "test_scores.json"
 MORE_SCORES = SCORES.with_name("more_scores.json")
 ARGUMENTS = ("annotate", "examples/data/news.txt")
 DEMO = "<!-- demo:begin -->\n```text\n", "```\n<!-- demo:end -->"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import subprocess
@@ -20,6 +19,7 @@ from huggingface_hub import DatasetCard
 
 from hf_corefel import Document
 from hf_corefel.corpora import exporting, read_aida, read_aida_plus, read_dwie, read_gum
+from script_loading import load_script
 
 SCRIPTS = Path(__file__).resolve().parents[1] / "dataset_scripts"
 RUNS_SCRIPTS = int(datasets.__version__.split(".")[0]) < 4
@@ -28,12 +28,7 @@ AIDA = "-DOCSTART- (1 A)\nOslo\tB\tOslo\tOslo\thttp://en.wikipedia.org/wiki/Oslo
 
 
 def script(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"dataset_script_{name}", SCRIPTS / f"{name}.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # where `datasets` looks for a builder's module
-    spec.loader.exec_module(module)
-    return module
+    return load_script(f"dataset_scripts/{name}.py")
 
 
 def article(name: str, split: str, **changed: Any) -> dict[str, Any]:

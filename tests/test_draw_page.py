@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import stat
 import sys
 from pathlib import Path
@@ -12,17 +11,14 @@ import pytest
 
 from hf_corefel import AnnotatedDocument, Cluster, Mention
 from hf_corefel.documents import Parent
+from script_loading import load_script
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
 @pytest.fixture(scope="module")
 def drawer() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("draw_page", ROOT / "scripts" / "draw_page.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_script("scripts/draw_page.py")
 
 
 TEXT = "NATO is the Alliance, NATO is. Oslo heard it, and that was all that there was to hear there. NATO left."

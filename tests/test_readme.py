@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
+import importlib
 import json
 import re
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from script_loading import load_script
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -18,12 +20,7 @@ NUMBER = re.compile(r"\b[01]\.\d\d\b")
 
 @pytest.fixture(scope="module")
 def updater() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("update_readme", ROOT / "scripts" / "update_readme.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_script("scripts/update_readme.py")
 
 
 def test_demo_prints_what_the_readme_shows(updater: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,7 +33,7 @@ _Input = str | Document | Mapping[str, Any]
 
 def bundled_checkpoint() -> str:
     """Folder of the checkpoint that comes with the package, for ``from_pretrained``."""
-    return str(Path(__file__).parent / "checkpoints" / "minilm-dwie")
+    return str(Path(__file__).parent / "checkpoints" / "minilm-l6")
 
 
 class AnnotationParameters(TypedDict, total=False):

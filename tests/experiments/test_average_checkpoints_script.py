@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import importlib.util
 import json
 from pathlib import Path
 from types import ModuleType
@@ -9,17 +8,12 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-SCRIPT = Path(__file__).parents[2] / "experiments" / "average_checkpoints.py"
+from script_loading import load_script
 
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("average_checkpoints", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_script("experiments/average_checkpoints.py")
 
 
 def test_the_mean_takes_the_place_of_the_weights(script: ModuleType, tmp_path: Path) -> None:

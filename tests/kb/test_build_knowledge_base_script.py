@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import importlib.util
 import json
 from pathlib import Path
 from types import ModuleType
@@ -10,18 +9,12 @@ import pytest
 from transformers import BertConfig, BertModel, BertTokenizerFast
 
 from hf_corefel.kb import KnowledgeBase, KnowledgeBaseError
-
-SCRIPT = Path(__file__).parents[2] / "experiments" / "build_knowledge_base.py"
+from script_loading import load_script
 
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("build_knowledge_base", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_script("experiments/build_knowledge_base.py")
 
 
 def test_titles_become_surfaces(script: ModuleType) -> None:

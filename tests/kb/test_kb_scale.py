@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -11,19 +10,14 @@ import numpy as np
 import pytest
 
 from hf_corefel.kb import KnowledgeBase
+from script_loading import load_script
 
-SCRIPT = Path(__file__).parents[2] / "benchmarks" / "knowledge_base.py"
 SURFACES, ENTITIES = 20_000, 4_000
 
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("benchmark_knowledge_base", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_script("benchmarks/knowledge_base.py")
 
 
 def test_the_synthetic_table(script: ModuleType) -> None:
