@@ -49,7 +49,14 @@ _RANGES: tuple[tuple[str, Callable[[float], bool], str], ...] = (
     ("dropout", lambda value: 0.0 <= value < 1.0, "in [0, 1)"),
     ("mention_loss_weight", lambda value: 0.0 <= value < math.inf, "of at least 0"),
 )
-_FLAGS = ("use_width_prior", "use_candidate_prior", "use_entity_product", "use_entity_context", "use_pair_matches")
+_FLAGS = (
+    "use_width_prior",
+    "use_candidate_prior",
+    "use_entity_product",
+    "use_entity_context",
+    "use_entity_support",
+    "use_pair_matches",
+)
 
 # Encoders that count positions from the padding's id on, and so never use the first ones.
 _COUNT_FROM_PADDING = {
@@ -120,6 +127,8 @@ class CorefELConfig(PretrainedConfig):
             has one (not in the paper).
         use_entity_context: Feeds FFNN_L the product of the entity vector and the document's mean one, over the kept
             spans' candidates by mention probability and prior (not in the paper).
+        use_entity_support: Feeds FFNN_L how probable an entity is at its best span of the document, and how often it is
+            expected at others (not in the paper).
         dropout: Dropout of span representations and FFNNs.
         mention_loss_weight: Weight of the pruner's loss beside the head's.
         window_size: Pieces a window, special tokens included.
@@ -162,6 +171,7 @@ class CorefELConfig(PretrainedConfig):
         use_candidate_prior: bool = False,
         use_entity_product: bool = False,
         use_entity_context: bool = False,
+        use_entity_support: bool = False,
         dropout: float = 0.3,
         mention_loss_weight: float = 1.0,
         window_size: int = 384,
@@ -204,6 +214,7 @@ class CorefELConfig(PretrainedConfig):
         self.use_candidate_prior = use_candidate_prior
         self.use_entity_product = use_entity_product
         self.use_entity_context = use_entity_context
+        self.use_entity_support = use_entity_support
         self.dropout = dropout
         self.mention_loss_weight = mention_loss_weight
         self.window_size = window_size

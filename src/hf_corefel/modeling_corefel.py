@@ -150,6 +150,7 @@ class CorefELModel(CorefELPreTrainedModel):
                 with_root=_ENTITY_ROOT in names,
                 use_product=config.use_entity_product,
                 use_context=config.use_entity_context,
+                use_support=config.use_entity_support,
             )
         else:
             if _NIL in names - has:

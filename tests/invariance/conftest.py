@@ -60,6 +60,7 @@ def _random_pipeline(tiny_model: Callable[..., CorefELModel], processor: Callabl
         use_candidate_prior=True,
         use_entity_product=True,
         use_entity_context=True,
+        use_entity_support=True,
         use_pair_matches=True,
         mention_scopes={"named": {}, "all": {"max_span_words": 4, "span_keep_ratio": 1.0}},
         scope_embedding_size=4,
@@ -67,8 +68,9 @@ def _random_pipeline(tiny_model: Callable[..., CorefELModel], processor: Callabl
     with torch.no_grad():
         model.pruner.ffnn.layers[-1].bias += 1.0
         model.entities.ffnn.layers[-1].bias += 14.0
-        # A new input starts without influence.
+        # Inputs that start without influence.
         torch.nn.init.normal_(model.pairs.match.weight)
+        torch.nn.init.normal_(model.entities.support.weight)
     return CorefELPipeline(model, processor(model.config))
 
 

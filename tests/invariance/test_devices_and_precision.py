@@ -59,6 +59,7 @@ def test_every_tensor_is_made_where_the_model_is(
         use_candidate_prior=True,
         use_entity_product=True,
         use_entity_context=True,
+        use_entity_support=True,
         use_pair_matches=True,
         mention_scopes={"named": {}, "all": {"max_span_words": 4}},
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -130,9 +132,38 @@ def test_products_equal_the_written_out_sum() -> None:
     torch.testing.assert_close(scorer.score_nil(spans), scorer.ffnn(hidden))
 
 
+def test_support_equals_the_written_out_sums() -> None:
+    torch.manual_seed(0)
+    scorer = EntityScorer(SPAN, ENTITY, 5, 2, 0.0, True, False, False, use_support=True).double()
+    assert scorer.support is not None and scorer.prior is not None
+    spans, log_priors, vectors = _inputs()
+    mention = torch.randn(2, 3, dtype=torch.float64, requires_grad=True)
+    scores = scorer(spans, CANDIDATES, log_priors, vectors, mention)
+    cells = torch.cartesian_prod(torch.arange(3), torch.arange(3)).tolist()
+    several = 0
+    for b in range(2):
+        weight = {
+            (n, k): float(torch.sigmoid(mention.detach()[b, n]) * log_priors[b, n, k].exp())
+            for n, k in cells
+            if CANDIDATES[b, n, k] >= 0
+        }
+        for n, k in weight:
+            row = int(CANDIDATES[b, n, k])
+            same = [weight[cell] for cell in weight if int(CANDIDATES[(b, *cell)]) == row]
+            several += len(same) > 1
+            support = torch.tensor([max(same), math.log1p(sum(same) - weight[n, k])], dtype=torch.float64)
+            hidden = scorer.span(spans[b, n]) + scorer.entity(vectors[b, row])
+            hidden = hidden + scorer.prior(log_priors[b, n, k].reshape(1)) + scorer.support(support)
+            torch.testing.assert_close(scores[b, n, k], scorer.ffnn(hidden), rtol=1e-9, atol=1e-11)
+    assert several >= 2
+    # How probable mentions are is the pruner's business.
+    scores.sum().backward()
+    assert mention.grad is None
+
+
 def test_the_context_of_one_document_does_not_reach_another() -> None:
     torch.manual_seed(0)
-    scorer = EntityScorer(SPAN, ENTITY, 5, 2, 0.0, True, False, False, use_context=True).double()
+    scorer = EntityScorer(SPAN, ENTITY, 5, 2, 0.0, True, False, False, use_context=True, use_support=True).double()
     spans, log_priors, vectors = _inputs()
     mention = torch.randn(2, 3, dtype=torch.float64, requires_grad=True)
     together = scorer(spans, CANDIDATES, log_priors, vectors, mention)

@@ -6,8 +6,12 @@ import torch
 from torch import Tensor, nn
 
 from .ffnn import FeedForward
+from .matches import LateInput
 
 __all__ = ["EntityScorer"]
+
+# How probable the entity is at its best span of the document; how often it is expected at the others.
+_NUM_SUPPORTS = 2
 
 
 class EntityScorer(nn.Module):
@@ -24,6 +28,8 @@ class EntityScorer(nn.Module):
         with_root: Adds a learned root vector (``root_score="original"``).
         use_product: Feeds (W g_i) ⊙ e, of width D: a sum of projections alone compares a span with an entity badly.
         use_context: Feeds e ⊙ m, where m is the document's mean entity vector: entities of one text are related.
+        use_support: Feeds how much the document's other spans speak for the entity: what "Berg" means stands where the
+            name is written in full.
     """
 
     def __init__(
@@ -38,6 +44,7 @@ class EntityScorer(nn.Module):
         with_root: bool,
         use_product: bool = False,
         use_context: bool = False,
+        use_support: bool = False,
     ) -> None:
         super().__init__()
         first = FeedForward.first_size(ffnn_size, depth)
@@ -47,6 +54,7 @@ class EntityScorer(nn.Module):
         self.factor = nn.Linear(span_size, entity_size, bias=False) if use_product else None
         self.product = nn.Linear(entity_size, first, bias=False) if use_product else None
         self.context = nn.Linear(entity_size, first, bias=False) if use_context else None
+        self.support = LateInput(_NUM_SUPPORTS, first, bias=False) if use_support else None
         self.ffnn = FeedForward(ffnn_size, depth, dropout)
         self.entity_size = entity_size
         if with_nil:
@@ -78,7 +86,7 @@ class EntityScorer(nn.Module):
             candidates: ``[B, N, K]`` rows of `entity_vectors`, -1 on padding.
             log_priors: ``[B, N, K]``.
             entity_vectors: ``[B, E, D]``.
-            mention_scores: ``[B, N]`` Φp, for the document's mean entity vector; every span counts alike when None.
+            mention_scores: ``[B, N]`` Φp, for context and support; every span counts alike when None.
             of_vector: ``nil`` or ``root`` gives `score_nil` or `score_root` instead. Whatever places modules on devices
                 only sees calls of `forward`.
 
@@ -92,16 +100,19 @@ class EntityScorer(nn.Module):
         # Knowledge bases speak float32, whatever the model's weights are held in.
         vectors = entity_vectors.to(self.entity.weight.dtype)
         entities = self.entity(vectors)
+        weights = log_priors[batch, n, k].to(vectors.dtype).exp()
+        if mention_scores is not None:
+            weights = weights * torch.sigmoid(mention_scores.detach())[batch, n].to(vectors.dtype)
         if self.context is not None:
-            weights = log_priors[batch, n, k].to(vectors.dtype).exp()
-            if mention_scores is not None:
-                weights = weights * torch.sigmoid(mention_scores.detach())[batch, n].to(vectors.dtype)
             entities = entities + self.context(vectors * _document_mean(vectors, batch, rows, weights))
         hidden = self.span(spans)[batch, n] + entities[batch, rows]
         if self.factor is not None and self.product is not None:
             hidden = hidden + self.product(self.factor(spans)[batch, n] * vectors[batch, rows])
         if self.prior is not None:
             hidden = hidden + self.prior(log_priors[batch, n, k].unsqueeze(-1).to(hidden.dtype))
+        if self.support is not None:
+            shape = entity_vectors.shape[0], entity_vectors.shape[1]
+            hidden = hidden + self.support(_support(shape, batch, rows, weights).to(hidden.dtype))
         scores = self.ffnn(hidden)
         return scores.new_zeros(candidates.shape).index_put((batch, n, k), scores)
 
@@ -125,3 +136,11 @@ def _document_mean(vectors: Tensor, batch: Tensor, rows: Tensor, weights: Tensor
     total = vectors.new_zeros(vectors.shape[:2]).index_put((batch, rows), weights, accumulate=True)
     mean = torch.einsum("be,bed->bd", total, vectors) / total.sum(dim=1, keepdim=True).clamp(min=1e-6)
     return mean.unsqueeze(1)
+
+
+def _support(shape: tuple[int, int], batch: Tensor, rows: Tensor, weights: Tensor) -> Tensor:
+    """``[P, 2]`` of the candidates at `rows` of the documents `batch`, weighted by prior and mention probability."""
+    flat = batch * shape[1] + rows
+    best = weights.new_zeros(shape[0] * shape[1]).scatter_reduce(0, flat, weights, reduce="amax")
+    total = weights.new_zeros(shape[0] * shape[1]).index_add(0, flat, weights)
+    return torch.stack([best[flat], torch.log1p((total[flat] - weights).clamp(min=0.0))], dim=-1)
