@@ -55,7 +55,7 @@ def test_metadata_is_what_the_hub_reads(bundled: str) -> None:
         "el_hard_f1": 0.7,
     }
     assert {(result.dataset_name, result.dataset_split) for result in results.values()} == {("DWIE", "test")}
-    assert data.model_name == "MiniLM on DWIE, AIDA and GUM"
+    assert data.model_name == "MiniLM on DWIE and GUM"
 
 
 def test_text_says_what_a_reader_needs(bundled: str) -> None:

@@ -95,22 +95,23 @@ class CardFacts:
 
 
 BUNDLED = CardFacts(
-    title="MiniLM on DWIE, AIDA and GUM",
+    title="MiniLM on DWIE and GUM",
     summary=(
         "Coreference resolution and entity linking of English texts as one structured prediction, on all-MiniLM-L6-v2 "
         "(6 layers, 384 wide, uncased)."
     ),
     license="apache-2.0",
     base_model="sentence-transformers/all-MiniLM-L6-v2",
-    datasets=("DWIE", "AIDA CoNLL-YAGO", "GUM"),
+    datasets=("DWIE", "GUM"),
     training_data=(
-        "Training documents of DWIE (news of Deutsche Welle) and AIDA CoNLL-YAGO (news of Reuters) under the mention "
-        "scope `named`, and of GUM (twelve kinds of text, those of Reddit excepted) under `all`."
+        "Training documents of DWIE (news of Deutsche Welle) under the mention scope `named`, and of GUM (twelve kinds "
+        "of text, those of Reddit excepted) under `all`. Of AIDA CoNLL-YAGO the alias table only."
     ),
     notes=(
         "Beyond the paper: the mention scope as an input, letter-case embeddings of a span's first and last word, a "
-        "pair product of low rank, and further inputs of the entity scorer: the log prior, a product of span and "
-        "entity, and one of the entity and the document's other entities.",
+        "pair product of low rank, the words and candidates that two spans share, and further inputs of the entity "
+        "scorer: the log prior, a product of span and entity, one of the entity and the document's other entities, and "
+        "how much the document's other spans speak for the entity.",
         "Candidate lists published with DWIE, the training mentions of AIDA, titles of their entities and of 10,033 "
         "vital articles, and all of these with the first letter lower-cased; entity vectors are mean-pooled "
         "all-MiniLM-L6-v2 encodings of titles (and of the beginning of the Wikipedia lead, else of titles linked to, "
