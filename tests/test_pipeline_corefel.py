@@ -197,7 +197,7 @@ def test_model_without_origin_needs_a_processor(tiny_model: Callable[..., CorefE
         CorefELPipeline(model=tiny_model(), task="coref-el")
 
 
-def test_knowledge_base_of_ones_own(tiny_folder: Path, texts: list[str]) -> None:
+def test_knowledge_base_of_ones_own(tiny_folder: Path, texts: list[str], tmp_path: Path) -> None:
     names = ["Oslo,_Minnesota", "Q1"]
     other = KnowledgeBase.build(
         [("Oslo", [(names[0], 1.0)]), ("Berg", [(names[1], 1.0)])],
@@ -214,8 +214,11 @@ def test_knowledge_base_of_ones_own(tiny_folder: Path, texts: list[str]) -> None
     assert own.processor.knowledge_base is other
     assert {c["entity"] for c in pipeline("coref-el", model=str(tiny_folder))(document)["clusters"]} & {"Oslo"}
     narrow = KnowledgeBase.build([("Oslo", [("Oslo", 1.0)])], vectors={"Oslo": np.ones(5, dtype=np.float32)})
-    with pytest.raises(ValueError, match="5 wide"):
-        pipeline("coref-el", model=model, processor=processor, knowledge_base=narrow)
+    for options in ({"model": model, "processor": processor}, {"model": str(tiny_folder)}):
+        with pytest.raises(ValueError, match="5 wide, the model expects 8; build it"):
+            pipeline("coref-el", **options, knowledge_base=narrow)
+    other.save_pretrained(tmp_path / "kb")
+    assert pipeline("coref-el", model=str(tiny_folder), knowledge_base=str(tmp_path / "kb"))(document) == result
 
 
 def test_saved_pipeline_gives_the_same(tmp_path: Path, annotate: Any, texts: list[str]) -> None:

@@ -65,7 +65,7 @@ class CorefELPipeline(Pipeline):
     Args:
         model: A `CorefELModel`.
         processor: Its processor; loaded from where the model came from, in the same way, when None.
-        knowledge_base: Takes the place of the processor's own, which is not downloaded then.
+        knowledge_base: Takes the place of the processor's own, which is not downloaded then; an object or its folder.
         verify: Whether a processor that is loaded here is run with the model on one sentence, and the result
             compared with the fingerprint that was saved with them; a `FingerprintWarning` says what differs.
         **kwargs: ``revision``, ``cache_dir``, ``token`` and ``local_files_only`` replace the model's when the
@@ -90,13 +90,21 @@ class CorefELPipeline(Pipeline):
         self,
         model: CorefELModel,
         processor: CorefELProcessor | None = None,
-        knowledge_base: KnowledgeBase | None = None,
+        knowledge_base: KnowledgeBase | str | Path | None = None,
         *,
         verify: bool = True,
         **kwargs: Any,
     ) -> None:
         options = _options_beside(model, {name: kwargs.pop(name, None) for name in HubOptions.names()})
         verify = verify and processor is None
+        if isinstance(knowledge_base, str | Path):
+            knowledge_base = KnowledgeBase.from_pretrained(knowledge_base)
+        if knowledge_base is not None and knowledge_base.vector_size != model.config.entity_vector_size:
+            raise ValueError(
+                f"knowledge_base: its entity vectors are {knowledge_base.vector_size} wide, the model expects "
+                f"{model.config.entity_vector_size}; build it with vectors of the model's own knowledge base "
+                "(`hf-corefel kb build --vectors-of MODEL`, or `vectors=` and `vector_for`)"
+            )
         if processor is None:
             if not model.name_or_path:
                 raise ValueError("processor: give the model's CorefELProcessor; the model comes from no folder")
