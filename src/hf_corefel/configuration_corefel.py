@@ -282,12 +282,13 @@ class CorefELConfig(PretrainedConfig):
             if not isinstance(fields, dict) or not set(fields) <= set(SCOPE_FIELDS):
                 raise ValueError(f"{where} must be a dict with any of {', '.join(SCOPE_FIELDS)}; got {fields!r}")
             for field, value in fields.items():
-                number = isinstance(value, int | float) and not isinstance(value, bool)
-                whole = field != "span_keep_ratio"
-                if not number or (whole and (value < 1 or value != int(value))) or not value > 0.0:
-                    raise ValueError(
-                        f"{where}[{field!r}] must be a positive {'integer' if whole else 'number'}; got {value!r}"
-                    )
+                if field in _POSITIVE:
+                    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                        raise ValueError(f"{where}[{field!r}] must be a positive integer; got {value!r}")
+                    continue
+                holds, text = next((holds, text) for ranged, holds, text in _RANGES if ranged == field)
+                if isinstance(value, bool) or not isinstance(value, int | float) or not holds(value):
+                    raise ValueError(f"{where}[{field!r}] must be a number {text}; got {value!r}")
 
     @property
     def longest_span(self) -> int:
