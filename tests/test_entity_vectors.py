@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import copy
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -180,6 +182,20 @@ def test_an_entity_added_later_gets_a_vector_of_the_same_kind(
     np.testing.assert_allclose(again[1][0], vectors[3], atol=1e-4)
     assert kb.merged().projection is not None
     assert built.fingerprint != KnowledgeBase.build([], vectors=(names, vectors), vector_format="float32").fingerprint
+
+
+def test_a_vectorizer_leaves_the_tokenizer_as_it_is(encoder: Any, tokenizer: Any) -> None:
+    """Cutting is a state of a fast tokenizer, which another thread may be reading a document with."""
+    given = copy.deepcopy(tokenizer)
+    given.backend_tokenizer.no_truncation()
+    given.backend_tokenizer.no_padding()
+    vectorizer = title_vectorizer(encoder, given, Projection(np.zeros(16), np.zeros((16, 2)), np.zeros(2)))
+    with ThreadPoolExecutor(4) as threads:
+        made = list(threads.map(lambda name: vectorizer([name], ["a city"]), ENTITIES * 8))
+    assert {vectors.shape for vectors in made} == {(1, 2)}
+    assert given.backend_tokenizer.truncation is None and given.backend_tokenizer.padding is None
+    # What a thread reads that set its options before the vectorization.
+    assert len(given.backend_tokenizer.encode("berlin " * 200).ids) == 202
 
 
 def test_size_and_projection_exclude_each_other(encoder: Any, tokenizer: Any) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, overload
 
@@ -233,9 +235,7 @@ def vectors_from_titles(
     if size is not None and projection is not None:
         raise ValueError("size and projection: give one of both; a projection has a width of its own")
     known = descriptions or {}
-    texts = [
-        entity_text(entity, known.get(entity), max_description_length=max_description_length) for entity in entities
-    ]
+    texts = [entity_text(name, known.get(name), max_description_length=max_description_length) for name in entities]
     vectors = encode_texts(texts, encoder, tokenizer, batch_size=batch_size, device=device, show_progress=show_progress)
     hidden = vectors.shape[1]
     info = {"encoder": _name_of(encoder), "method": "none", "max_description_length": max_description_length}
@@ -269,7 +269,7 @@ def title_vectorizer(
 
     Args:
         encoder: The encoder that the projection was made for: of the bundled checkpoint, the model's own.
-        tokenizer: Its tokenizer.
+        tokenizer: Its tokenizer; a copy of it is used, so that other threads may read with it.
         projection: That of the knowledge base.
         batch_size: Texts a step.
         device: Where to move the encoder to; None leaves it where it is.
@@ -288,13 +288,14 @@ def title_vectorizer(
             f"{projection.hidden_size}, those of {projection.info.get('encoder', 'another encoder')}"
         )
     length = int(projection.info.get("max_description_length", MAX_DESCRIPTION_LENGTH))
+    # A fast tokenizer remembers where to cut; whoever reads documents with the given one must not be cut there.
+    own, lock = copy.deepcopy(tokenizer), threading.Lock()
 
     def vectorizer(entities: list[str], descriptions: list[str | None]) -> np.ndarray:
-        texts = [
-            entity_text(entity, description, max_description_length=length)
-            for entity, description in zip(entities, descriptions, strict=True)
-        ]
-        vectors = encode_texts(texts, encoder, tokenizer, batch_size=batch_size, device=device, show_progress=False)
+        pairs = zip(entities, descriptions, strict=True)
+        texts = [entity_text(name, text, max_description_length=length) for name, text in pairs]
+        with lock:
+            vectors = encode_texts(texts, encoder, own, batch_size=batch_size, device=device, show_progress=False)
         return projection(vectors)
 
     return vectorizer
