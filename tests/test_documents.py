@@ -335,3 +335,12 @@ def test_every_surface_is_the_slice_of_the_text(made: Document | AnnotatedDocume
 
 def test_given_mentions_may_be_mention_objects() -> None:
     assert Document("Anna met Berg.", mentions=[Mention(0, 4), (9, 13)]).mentions == [(0, 4), (9, 13)]  # type: ignore[list-item]
+
+
+def test_candidates_may_be_given_by_mention_objects() -> None:
+    document = Document("Anna met Berg.", candidates={Mention(0, 4): [Candidate("Anna", 0.5)]})  # type: ignore[dict-item]
+    assert list(map(type, document.candidates)) == [tuple]
+    assert document.to_dict()["candidates"][0]["end"] == 4
+    assert Document.from_dict(document.to_dict()) == document
+    with pytest.raises(DocumentError, match=r"candidates\[1\]: duplicate span 0\.\.4"):
+        Document("Anna met Berg.", candidates={(0, 4): [], Mention(0, 4): []})  # type: ignore[dict-item]

@@ -104,9 +104,9 @@ class Document:
             value = getattr(self, name)
             if value is not None:
                 here = f"{where}.{name}"
-                offsets = [check_pair(item, f"{here}[{i}]") for i, item in enumerate(check_list(value, here))]
-                check_spans(offsets, length, here, label)
-                setattr(self, name, offsets)
+                pairs = [check_pair(item, f"{here}[{i}]") for i, item in enumerate(check_list(value, here))]
+                check_spans(pairs, length, here, label)
+                setattr(self, name, pairs)
         if self.mentions is not None and self.spans is not None:
             raise DocumentError(f"{where}.spans: give either mentions (kept as they are) or spans (pruned), not both")
         for i, (left, right) in enumerate(zip(self.words or [], (self.words or [])[1:], strict=False)):
@@ -114,11 +114,18 @@ class Document:
                 raise DocumentError(f"{where}.words[{i + 1}]: begins at {right[0]} before the word before it ends")
         if not isinstance(self.candidates, Mapping):
             raise DocumentError(f"{where}.candidates: expected a dict by offsets, got {type(self.candidates).__name__}")
+        candidates: dict[Offsets, list[Candidate]] = {}
         for i, (span, listed) in enumerate(self.candidates.items()):
             here = f"{where}.candidates[{i}]"
-            check_offsets(*check_pair(span, here), here, length)
+            offsets = check_pair(span, here)
+            check_offsets(*offsets, here, length)
+            # A mention and its offsets are two keys of the given dict.
+            if offsets in candidates:
+                raise DocumentError(f"{here}: duplicate span {offsets[0]}..{offsets[1]}")
             for k, candidate in enumerate(check_list(listed, f"{here}.candidates")):
                 check_candidate(candidate, f"{here}.candidates[{k}]")
+            candidates[offsets] = listed
+        self.candidates = candidates
         if self.clusters is not None:
             self.clusters = check_clusters(self.clusters, self.text, f"{where}.clusters")
 
