@@ -165,8 +165,12 @@ def test_annotated_documents(annotate: Any, texts: list[str]) -> None:
 def test_bad_documents_are_named(annotate: Any) -> None:
     with pytest.raises(DocumentError, match="mentions"):
         annotate({"id": "bad", "text": "Oslo", "mentions": [[0, 99]]})
-    with pytest.raises(DocumentError, match="unknown field 'txt'"):
+    with pytest.raises(DocumentError, match=r"^inputs\[1\]: document: unknown field 'txt'"):
         annotate(["Oslo", {"txt": "Oslo"}])
+    with pytest.raises(DocumentError, match=r"^inputs: document: missing field 'text'"):
+        annotate({"words": []})
+    with pytest.raises(DocumentError, match=r"^document 'bad': missing field 'text'"):
+        annotate(["Oslo", {"id": "bad"}])
 
 
 def test_unknown_parameters_are_refused(annotate: Any, tiny_folder: Path) -> None:
@@ -261,9 +265,14 @@ def test_spawned_process_gives_the_same(tiny_folder: Path, annotate: Any, texts:
 
 
 def test_what_is_no_text_is_refused_by_name(annotate: Any) -> None:
-    with pytest.raises(
-        TypeError, match="inputs: expected a text, a Document, its dict, or many of these; got NoneType"
-    ):
-        annotate(None)
-    with pytest.raises(DocumentError, match="expected an object with fields, got int"):
-        annotate(["Anna Berg.", 5])
+    for call in (annotate, annotate.annotate):
+        for value, kind in ((None, "NoneType"), (b"Anna Berg.", "bytes"), (5, "int")):
+            with pytest.raises(
+                TypeError, match=f"^inputs: expected a text, a Document, its dict, or many of these; got {kind}$"
+            ):
+                call(value)
+        for value, kind in ((None, "NoneType"), (b"Anna Berg.", "bytes"), (5, "int")):
+            with pytest.raises(
+                DocumentError, match=rf"^inputs\[1\]: expected a text, a Document or its dict; got {kind}$"
+            ):
+                call(["Anna Berg.", value])

@@ -13,7 +13,7 @@ from transformers import AutoModel, Pipeline
 from transformers.pipelines import PIPELINE_REGISTRY
 
 from .annotating import AnnotationOptions, annotate_batch, check_count
-from .documents import AnnotatedDocument, Document, check_mention_scope
+from .documents import AnnotatedDocument, Document, DocumentError, check_mention_scope
 from .entity_vectors import projects_from, title_vectorizer
 from .evaluation_mode import evaluation_mode
 from .hub.fingerprint import check_fingerprint, save_fingerprint
@@ -162,11 +162,8 @@ class CorefELPipeline(Pipeline):
             ValueError: When a parameter is out of range.
         """
         if isinstance(inputs, str | Document | Mapping):
-            return self.annotate([inputs], batch_size=batch_size, **parameters)[0].to_dict()
-        several: Any = inputs  # what callers without a type checker give
-        if not isinstance(several, Iterable):
-            kind = type(several).__name__
-            raise TypeError(f"inputs: expected a text, a Document, its dict, or many of these; got {kind}")
+            document = _as_document(inputs, "inputs")
+            return self.annotate([document], batch_size=batch_size, **parameters)[0].to_dict()
         return [document.to_dict() for document in self.annotate(inputs, batch_size=batch_size, **parameters)]
 
     def annotate(
@@ -181,7 +178,7 @@ class CorefELPipeline(Pipeline):
         before, after = {**self._preprocess_params, **before}, {**self._postprocess_params, **after}
         size = self._batch_size or 1 if batch_size is None else batch_size
         check_count("batch_size", size, least=1)
-        documents = [_as_document(item) for item in inputs]
+        documents = _as_documents(inputs)
         results: list[AnnotatedDocument] = []
         for start in range(0, len(documents), size):
             tensors = self.preprocess(documents[start : start + size], **before)
@@ -232,10 +229,28 @@ class CorefELPipeline(Pipeline):
             self._pushing = False
 
 
-def _as_document(item: _Input) -> Document:
+def _as_documents(inputs: Any) -> list[Document]:
+    """The documents of many inputs; raises on what callers without a type checker may give."""
+    if isinstance(inputs, bytes | bytearray) or not isinstance(inputs, Iterable):
+        kind = type(inputs).__name__
+        raise TypeError(f"inputs: expected a text, a Document, its dict, or many of these; got {kind}")
+    return [_as_document(item, f"inputs[{i}]") for i, item in enumerate(inputs)]
+
+
+def _as_document(item: Any, where: str) -> Document:
     if isinstance(item, str):
         return Document(item)
-    return item if isinstance(item, Document) else Document.from_dict(item)
+    if isinstance(item, Document):
+        return item
+    if not isinstance(item, Mapping):
+        raise DocumentError(f"{where}: expected a text, a Document or its dict; got {type(item).__name__}")
+    try:
+        return Document.from_dict(item)
+    except DocumentError as error:
+        if item.get("id") is not None:
+            raise
+        # Without an id the message cannot say which of the documents it is about.
+        raise DocumentError(f"{where}: {error}") from error
 
 
 def _unread(document: EncodedDocument, options: AnnotationOptions) -> AnnotatedDocument:
