@@ -285,3 +285,13 @@ def test_writers_do_not_lose_each_others_changes(kb: KnowledgeBase) -> None:
         writer.join()
     assert sizes(kb) == (5 + 200, 3 + 50, 5 + 200)
     assert [c.entity for c in kb.candidates("s7")] == ["E0_7", "E1_7", "E2_7", "E3_7"]
+
+
+def test_priors_belong_to_surfaces(kb: KnowledgeBase) -> None:
+    before = sizes(kb)
+    with pytest.raises(KnowledgeBaseError, match="add: prior: 'B' is none of the surfaces"):
+        kb.add("F", ["A"], prior={"A": 0.5, "B": 0.25})
+    assert sizes(kb) == before
+    kb.add("F", [" A", "C"], prior={"A ": 0.5})
+    assert kb.candidates("A") == [Candidate("F", 0.5)]
+    assert kb.candidates("C") == [Candidate("F", 1.0)]

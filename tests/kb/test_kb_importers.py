@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -43,6 +44,29 @@ def test_counts_of_a_program() -> None:
     assert found(kb, "a") == {"X": 0.625}
     with pytest.raises(KnowledgeBaseError, match=r"counts\[1\], surface 'b': expected a count above 0, got 0"):
         KnowledgeBase.from_counts([("a", "X", 1), ("b", "X", 0)])
+
+
+@pytest.mark.parametrize("name", ["counts.tsv", "counts.tsv.gz"])
+def test_a_byte_order_mark_is_no_part_of_the_first_surface(tmp_path: Path, name: str) -> None:
+    kb = KnowledgeBase.from_counts(write(tmp_path / name, "\ufeffParis\tParis\t6\n"))
+    assert list(kb.surfaces()) == ["Paris"]
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (("A", "B", "3"), r"counts\[1\], surface 'A': expected a number as count, got '3'"),
+        (("A", "B", True), r"counts\[1\], surface 'A': expected a number as count, got True"),
+        (("A", "B"), r"counts\[1\]: expected a triple \(surface, entity, count\), got \('A', 'B'\)"),
+        (("A", ("B", 3)), r"counts\[1\]: expected a triple"),
+        ("A\t3", r"counts\[1\]: expected a triple \(surface, entity, count\), got 'A\\t3'"),
+        ((1, "B", 3), r"counts\[1\]: expected a string as surface, got 1"),
+        (("A", None, 3), r"counts\[1\]: expected a string as entity, got None"),
+    ],
+)
+def test_what_is_no_triple_of_counts_is_named(row: Any, message: str) -> None:
+    with pytest.raises(KnowledgeBaseError, match=message):
+        KnowledgeBase.from_counts([("a", "X", 1), row])
 
 
 @pytest.mark.parametrize(

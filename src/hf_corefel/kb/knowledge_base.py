@@ -26,7 +26,7 @@ from .importers import (
 from .merging import merge_changes
 from .overlay import Overlay, edit_add, edit_remove, edit_remove_surface
 from .projection import Projection
-from .readers import check_alias_row, check_key, read_alias_jsonl
+from .readers import check_counts, check_key, check_surfaces, read_alias_jsonl
 from .tables import FORMAT_VERSION, TEXTS, Tables, check_metadata, open_folder, read_fingerprint, save_folder
 from .text_table import check_wikidata, encode_text
 from .vector_table import NamedVectors, VectorFormat
@@ -151,9 +151,11 @@ class KnowledgeBase(KnowledgeBaseView):
             **build: The keyword arguments of `build`.
 
         Raises:
-            KnowledgeBaseError: When a line has another form; the message names the file and the line.
+            KnowledgeBaseError: When a line or a triple has another form; the message names the file and the line,
+                or the place of the triple.
         """
-        return cls.build(count_rows(read_counts(counts) if isinstance(counts, str | Path) else counts), **build)
+        rows = read_counts(counts) if isinstance(counts, str | Path) else check_counts(counts)
+        return cls.build(count_rows(rows), **build)
 
     @classmethod
     def from_wikipedia2vec_text(
@@ -321,16 +323,11 @@ class KnowledgeBase(KnowledgeBaseView):
             Its id.
 
         Raises:
-            KnowledgeBaseError: When a name, prior, text or vector is none that `build` would take.
+            KnowledgeBaseError: When a name, prior, text or vector is none that `build` would take, or a prior is
+                given of what is none of the surfaces.
         """
         check_key(entity, "add", "entity")
-        listed = [surfaces] if isinstance(surfaces, str) else list(surfaces)
-        of = prior if isinstance(prior, Mapping) else dict.fromkeys(listed, prior)
-        rows: list[tuple[str, float | None]] = []
-        for surface in listed:
-            given = of.get(surface)
-            checked = check_alias_row(surface, [(entity, 1.0 if given is None else given)], "add")
-            rows.append((checked.surface, None if given is None else checked.candidates[0][1]))
+        rows = check_surfaces(entity, surfaces, prior)
         if wikidata is not None:
             check_wikidata(wikidata, entity)
         texts = {"descriptions": description, "wikidata": wikidata, "urls": url}

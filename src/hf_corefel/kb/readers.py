@@ -6,13 +6,22 @@ import gzip
 import json
 import math
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
 
 from .errors import KnowledgeBaseError
 
-__all__ = ["AliasRow", "check_alias_row", "check_key", "read_alias_jsonl", "read_jsonl", "read_lines"]
+__all__ = [
+    "AliasRow",
+    "check_alias_row",
+    "check_counts",
+    "check_key",
+    "check_surfaces",
+    "read_alias_jsonl",
+    "read_jsonl",
+    "read_lines",
+]
 
 
 class AliasRow(NamedTuple):
@@ -70,6 +79,53 @@ def check_alias_row(surface: object, candidates: object, where: str, *, clip_pri
     return AliasRow(key, checked)
 
 
+def check_surfaces(
+    entity: str, surfaces: Iterable[str], prior: float | Mapping[str, float] | None
+) -> list[tuple[str, float | None]]:
+    """The stripped surfaces of an entity that is added, each with its prior, None where there is none.
+
+    Raises:
+        KnowledgeBaseError: When a surface or prior is invalid, or a prior is given of what is none of the surfaces.
+    """
+    listed = [surfaces] if isinstance(surfaces, str) else list(surfaces)
+    rows: list[tuple[str, float | None]] = []
+    known = {check_alias_row(surface, [], "add").surface for surface in listed}
+    by_surface: dict[str, list[float | None]] = {}
+    if isinstance(prior, Mapping):
+        for name, value in prior.items():
+            key = name.strip() if isinstance(name, str) else name
+            if key not in known:
+                raise KnowledgeBaseError(f"add: prior: {name!r} is none of the surfaces")
+            by_surface.setdefault(key, []).append(value)
+    else:
+        by_surface = {surface: [prior] for surface in known}
+    for surface in dict.fromkeys(surface.strip() for surface in listed):
+        for given in by_surface.get(surface, [None]):
+            checked = check_alias_row(surface, [(entity, 1.0 if given is None else given)], "add")
+            rows.append((surface, None if given is None else checked.candidates[0][1]))
+    return rows
+
+
+def check_counts(counts: Iterable[Any]) -> Iterator[tuple[str, str, float]]:
+    """Passes on triples of surface, entity and count.
+
+    Raises:
+        KnowledgeBaseError: When one is no such triple; the message names its place.
+    """
+    for i, row in enumerate(counts):
+        where = f"counts[{i}]"
+        if isinstance(row, str | bytes) or not isinstance(row, Sequence) or len(row) != 3:
+            raise KnowledgeBaseError(f"{where}: expected a triple (surface, entity, count), got {row!r}")
+        surface, entity, count = row
+        for what, value in (("surface", surface), ("entity", entity)):
+            if not isinstance(value, str):
+                raise KnowledgeBaseError(f"{where}: expected a string as {what}, got {value!r}")
+        # Numpy scalars have __float__ as well; a bool or a string is a mistake in the data.
+        if isinstance(count, bool | str | bytes) or not hasattr(count, "__float__"):
+            raise KnowledgeBaseError(f"{where}, surface {surface!r}: expected a number as count, got {count!r}")
+        yield surface, entity, count
+
+
 def _check_prior(value: Any, where: str, clip: bool) -> float:
     # Numpy scalars have __float__ as well; a bool or a string is a mistake in the data.
     if isinstance(value, bool | str | bytes) or not hasattr(value, "__float__"):
@@ -86,12 +142,14 @@ def _open_text(path: Path) -> IO[str]:
     if not path.is_file():
         raise KnowledgeBaseError(f"{path}: file not found")
     if path.suffix == ".gz":
-        return cast(IO[str], gzip.open(path, "rt", encoding="utf-8", newline="\n"))
-    return path.open(encoding="utf-8", newline="\n")
+        return cast(IO[str], gzip.open(path, "rt", encoding="utf-8-sig", newline="\n"))
+    return path.open(encoding="utf-8-sig", newline="\n")
 
 
 def read_lines(path: str | Path) -> Iterator[tuple[str, str]]:
     """Yields ("file:line", line) of every non-blank line of a text file, without its line end; ``.gz`` is unpacked.
+
+    A byte order mark, as spreadsheets write it, is no part of the first line.
 
     Raises:
         KnowledgeBaseError: When the file is missing, cut off, or not UTF-8.
