@@ -147,7 +147,14 @@ def test_a_batch_equals_its_documents(processor: CorefELProcessor) -> None:
     documents = [Document(TEXT, clusters=gold), "", "Oslo met Berg", Document(TEXT * 3, mentions=[(0, 4), at("Oslo")])]
     batch = processor(documents, gold=True)
     length = batch.inputs["input_ids"].shape[2]
-    fill = {"piece_positions": -1, "span_end": 1, "candidates": -1, "gold_clusters": -1, "gold_entities": -1}
+    fill = {
+        "piece_positions": -1,
+        "span_end": 1,
+        "candidates": -1,
+        "word_forms": -1,
+        "gold_clusters": -1,
+        "gold_entities": -1,
+    }
     for b, document in enumerate(documents):
         single = processor(document, gold=True).inputs
         for name, tensor in batch.inputs.items():
