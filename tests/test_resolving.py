@@ -91,6 +91,27 @@ CASES = {
         ["Barack_Obama", None],
         "Barack Obama and Barack Obama's wife left.",
     ),
+    "a mention without the determiner of its name stays": (
+        "[0The Times] won. The [0Times's] editor; the [0Times's] job. [1The Hague] is big. In the [1Hague], [0it] won",
+        ["The_Times", "The_Hague"],
+        "The Times won. The Times's editor; the Times's job. The Hague is big. In the Hague, the Times won",
+    ),
+    "behind a determiner the name goes without its own": (
+        "[0NYT] won. The [0paper] lost; his old and\n  this [0paper]; gave her [0the paper]; said that [0it] won",
+        ["The_New_York_Times"],
+        "NYT won. The New York Times lost; his old and\n  this New York Times; gave her the New York Times; "
+        "said that the New York Times won",
+    ),
+    "a description begins small within a sentence": (
+        "[0Her party] met. Then [0it] won. [0It] lost. The [0party] and the [0group] left. [1A man] said [1he] ran.",
+        [None, None],
+        "Her party met. Then her party won. Her party lost. The party and the party left. A man said a man ran.",
+    ),
+    "a name that begins with a possessive keeps its capital": (
+        "[0My Fair Lady] ran. Then [0it] closed. Their [0show] ended. [1Orange] ran; [1it] closed.",
+        ["My_Fair_Lady", "A_Clockwork_Orange"],
+        "My Fair Lady ran. Then My Fair Lady closed. Their My Fair Lady ended. Orange ran; A Clockwork Orange closed.",
+    ),
     "I is no capital": ("[0The coach] said: when [0I] lose", [None], "The coach said: when the coach lose"),
 }
 

@@ -6,9 +6,10 @@ The rules are few, for English, and look at nothing but the annotation:
    "Paris"). A NIL cluster, or one whose entity is an identifier such as ``Q64``, has the longest of its mentions that
    looks like a name, else its first mention that is no pronoun. A cluster of pronouns alone has no name and stays.
 2. The first mention that is no pronoun stays as it is: it introduces the cluster. So does every mention that is the
-   name already, and every relative pronoun ("who", "whose").
+   name already, with or without its determiner ("The Hague", "Hague"), and every relative pronoun ("who", "whose").
 3. The others give way to the name. A possessive ("his", "Merkel's") becomes "Angela Merkel's"; at the beginning of a
-   sentence the name begins as the mention did.
+   sentence the name begins as the mention did. Behind a determiner that is outside the mention ("the [paper]") the
+   name goes without its own ("the Times").
 4. Of nested mentions the outermost is replaced, and what is inside goes with it; inside a mention that stays, the
    inner ones are looked at in turn.
 """
@@ -42,11 +43,17 @@ _AFTER_OBJECT = _words("""
 # Words of a name that need no capital letter.
 _SMALL = _words("of the and for in on de da di del der den van von la le al el bin ibn y e &")
 _DETERMINERS = _words("the a an this that these those")
+_POSSESSIVE_DETERMINERS = _words("my your his her its our their")
+# What a name follows without a determiner of its own; "that" introduces clauses more often.
+_BEFORE_NOUN = (_DETERMINERS | _POSSESSIVE_DETERMINERS) - {"that"}
 _LONGEST_NAME = 6
 _IDENTIFIER = re.compile(r"[A-Za-z]?\d+|[a-z]+:\S+", re.ASCII)
 _QUALIFIER = re.compile(r"(?<=\S)\s+\([^()]*\)$")
 _CLITIC = re.compile(r"['’]s?$")
 _NEXT_WORD = re.compile(r"[ \t]+([^\W\d_]+)")
+_LAST_WORD = re.compile(r"\b([^\W\d_]+)\s+\Z")
+# Code points to look back for the word before a mention: that of a determiner and a line break with indentation.
+_LOOK_BACK = 40
 
 
 def readable_title(entity: str) -> str | None:
@@ -93,11 +100,12 @@ def _replacements(document: AnnotatedDocument) -> list[tuple[Mention, str]]:
         if name is None:
             continue
         introduced = False
+        enough = {name.casefold(), _without_determiner(name).casefold()}
         for mention in sorted(cluster.mentions, key=lambda item: item.offsets):
             surface = mention.text or ""
             if not introduced and not is_pronoun(surface):
                 introduced = True
-            elif surface.lower() not in _RELATIVE and _bare(mention).casefold() != name.casefold():
+            elif surface.lower() not in _RELATIVE and _bare(mention).casefold() not in enough:
                 found.append((mention, name))
     return found
 
@@ -105,16 +113,41 @@ def _replacements(document: AnnotatedDocument) -> list[tuple[Mention, str]]:
 def _fitted(name: str, mention: Mention, text: str) -> str:
     """The name in the form of the mention that it replaces: possessive or not, with its first letter's case."""
     surface = mention.text or ""
+    if _follows_determiner(mention, text):
+        name = _without_determiner(name)
     clitic = _CLITIC.search(surface)
     if _is_possessive(mention, text) or (clitic is not None and len(surface) > len(clitic[0])):
         quote = "’" if "’" in surface else "'"
         name += quote if name.endswith("s") else f"{quote}s"
-    first = name.split(" ", 1)[0]
-    if first.lower() in _DETERMINERS and not first.isupper():
+    first, _, rest = name.partition(" ")
+    # "THE TIMES" and "A Clockwork Orange" are names as they stand, "A coach" is none.
+    shouted = first.isupper() and (first != "A" or _looks_like_name(rest))
+    if _has_determiner(name) and not shouted:
         name = name[0].lower() + name[1:]
     if surface[:1].isupper() and surface not in ("I", "I'm"):
         name = name[0].upper() + name[1:]
     return name
+
+
+def _has_determiner(name: str) -> bool:
+    """Whether a name begins with "the" or, as a description ("her party", not "His Dark Materials"), with "her"."""
+    first = name.split(" ", 1)[0].lower()
+    return first in _DETERMINERS or (first in _POSSESSIVE_DETERMINERS and not _looks_like_name(name))
+
+
+def _without_determiner(name: str) -> str:
+    """The name without the determiner that it begins with; one word alone stays."""
+    return name.split(" ", 1)[-1] if _has_determiner(name) else name
+
+
+def _follows_determiner(mention: Mention, text: str) -> bool:
+    """Whether the word before a mention is its determiner, as in "the [paper]", not as in "gave her [the paper]"."""
+    surface = mention.text or ""
+    own = surface.split(maxsplit=1)[:1]
+    if is_pronoun(surface) or (own and own[0].lower() in _DETERMINERS | _POSSESSIVE_DETERMINERS):
+        return False
+    before = _LAST_WORD.search(text, max(0, mention.begin - _LOOK_BACK), mention.begin)
+    return before is not None and before[1].lower() in _BEFORE_NOUN
 
 
 def _is_possessive(mention: Mention, text: str) -> bool:
