@@ -33,7 +33,7 @@ LIGHT = """
 import importlib, sys
 
 import hf_corefel.corpora, hf_corefel.documents, hf_corefel.formats, hf_corefel.kb, hf_corefel.metrics
-from hf_corefel import AnnotatedDocument, Document, KnowledgeBase, __version__, metric_path
+from hf_corefel import Alternative, AnnotatedDocument, Document, KnowledgeBase, Parent, __version__, metric_path
 from hf_corefel.cli import main
 
 def heavy():
@@ -127,6 +127,7 @@ def test_every_public_name_is_there() -> None:
     import hf_corefel
 
     assert all(getattr(hf_corefel, name) is not None for name in hf_corefel.__all__)
+    assert {"Alternative", "Parent", "load_pipeline"} <= set(hf_corefel.__all__)
 
 
 BROKEN = """

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .documents import AnnotatedDocument, Candidate, Cluster, Document, DocumentError, Mention
+from .documents import Alternative, AnnotatedDocument, Candidate, Cluster, Document, DocumentError, Mention, Parent
 from .kb import KnowledgeBase
 from .registration import ensure_registered, register_with_transformers
 from .version import __version__
@@ -22,11 +22,12 @@ if TYPE_CHECKING:
     from .configuration_corefel import CorefELConfig
     from .corpora.loading import load_aida, load_aida_plus, load_dwie, load_gum
     from .modeling_corefel import CorefELModel, CorefELOutput, CorefELPreTrainedModel
-    from .pipeline_corefel import CorefELPipeline, bundled_checkpoint
+    from .pipeline_corefel import CorefELPipeline, bundled_checkpoint, load_pipeline
     from .processing_corefel import CorefELProcessor
     from .training import CorefELTrainer, CorefELTrainingArguments
 
 __all__ = [
+    "Alternative",
     "AnnotatedDocument",
     "Candidate",
     "Cluster",
@@ -42,12 +43,14 @@ __all__ = [
     "DocumentError",
     "KnowledgeBase",
     "Mention",
+    "Parent",
     "__version__",
     "bundled_checkpoint",
     "load_aida",
     "load_aida_plus",
     "load_dwie",
     "load_gum",
+    "load_pipeline",
     "metric_path",
 ]
 
@@ -55,7 +58,7 @@ __all__ = [
 _ON_TRANSFORMERS = {
     "CorefELConfig": ".configuration_corefel",
     **dict.fromkeys(("CorefELModel", "CorefELOutput", "CorefELPreTrainedModel"), ".modeling_corefel"),
-    **dict.fromkeys(("CorefELPipeline", "bundled_checkpoint"), ".pipeline_corefel"),
+    **dict.fromkeys(("CorefELPipeline", "bundled_checkpoint", "load_pipeline"), ".pipeline_corefel"),
     "CorefELProcessor": ".processing_corefel",
     **dict.fromkeys(("CorefELTrainer", "CorefELTrainingArguments"), ".training"),
 }
