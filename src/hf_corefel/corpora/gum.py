@@ -41,6 +41,9 @@ def read_gum(
     that are masked with underscores, as those from Reddit are until their texts are fetched, are left out with a
     warning.
 
+    ``Document.mention_scope`` is left unset, which means a model's default. To train or score a model with scopes on
+    all mentions it must be set to "all": ``dataclasses.replace(document, mention_scope="all")``.
+
     Args:
         folder: The corpus (the folder with ``splits.md`` and ``dep``), its folder ``dep``, or one CoNLL-U file, which
             may hold several documents.

@@ -113,6 +113,9 @@ def load_gum(
 ) -> Any:
     """GUM; its ``dev`` is the split ``validation`` here, and masked documents are left out with a warning.
 
+    The mention scope is left unset, which means a model's default. To train or score a model with scopes on all
+    mentions it must be set to "all": ``dataclasses.replace(Document.from_dict(row), mention_scope="all")``.
+
     Args:
         data_dir: The folder with ``splits.md`` and ``dep``.
         split: As in `load_dwie`, and so are the other arguments and what is returned.
