@@ -100,6 +100,40 @@ def test_the_limit_takes_the_first_documents(corpus: Path, tiny_folder: Path) ->
     assert "interval_95" not in scores
 
 
+@pytest.mark.parametrize("option", ["out", "predictions"])
+def test_a_missing_folder_is_named_before_the_model_is_loaded(corpus: Path, tmp_path: Path, option: str) -> None:
+    target: Any = tmp_path / "missing" / "file.json"
+    with pytest.raises(ValueError, match=rf"^{option}: .*file\.json: there is no folder .*missing; make it first"):
+        evaluate_corpus(corpus, model=tmp_path / "no model", **{option: target})
+
+
+@pytest.mark.parametrize("given_mentions", [False, True])
+@pytest.mark.parametrize(("limit", "scored"), [(None, ["DW_tiny-0", "DW_tiny-2"]), (2, ["DW_tiny-0"])])
+def test_a_malformed_article_is_left_out_and_shifts_no_other(
+    corpus: Path,
+    tiny_folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    limit: int | None,
+    scored: list[str],
+    given_mentions: bool,
+) -> None:
+    malformed = corpus / "DW_tiny-1.json"
+    malformed.write_text(json.dumps(json.loads(malformed.read_text()) | {"concepts": 3}), encoding="utf-8")
+    pairs: list[tuple[str | None, str | None, str | None]] = []
+    score = evaluation.score
+
+    def spy(gold: Any, predicted: Any, processor: Any, texts: Any) -> Any:
+        pairs.extend((g.id, p.id, t.id) for g, p, t in zip(gold, predicted, texts, strict=True))
+        return score(gold, predicted, processor, texts)
+
+    monkeypatch.setattr(evaluation, "score", spy)
+    with pytest.warns(UserWarning, match=r"DW_tiny-1\.json: field 'concepts': expected list, got 3"):
+        scores = evaluate_corpus(corpus, model=tiny_folder, given_mentions=given_mentions, limit=limit)
+    assert pairs == [(name, name, name) for name in scored]
+    assert scores["documents"] == len(scored)
+    assert scores["coreference"]["average_f1"] > 0.5
+
+
 def test_span_recall_counts_what_is_enumerated_and_what_is_kept(tiny_folder: Path) -> None:
     pipeline = load_pipeline(tiny_folder)
     text = "Anna Berg met Carl Moss in Oslo. Berg praised Moss."

@@ -54,7 +54,7 @@ def evaluate_corpus(
         knowledge_base: A saved one in place of the model's own.
         mention_scope: Which mentions the model looks for, and GUM's gold has: ``named`` (the default) or ``all``.
         given_mentions: Gives the model the offsets of the gold mentions, and asks for clusters and links only.
-        limit: Only that many documents.
+        limit: Only that many texts; one whose annotation is malformed counts too, but is not scored.
         out: Also writes the scores there, as JSON.
         predictions: Where the predictions go, one JSON object a line; a temporary file when None.
         progress: Called with the documents done and their number.
@@ -63,26 +63,37 @@ def evaluate_corpus(
         Micro scores over the documents as fractions, 95 % bootstrap intervals over documents, what the alias
         table gives away (see `candidate_share`), the recall of spans (see `recall_of_spans`), and of GUM with all
         mentions that of pronouns.
+
+    Raises:
+        ValueError: When ``out`` or ``predictions`` lies in a folder that does not exist.
     """
+    for name, file in (("out", out), ("predictions", predictions)):
+        if file is not None and not Path(file).parent.is_dir():
+            raise ValueError(f"{name}: {file}: there is no folder {Path(file).parent}; make it first")
     kb = None if knowledge_base is None else KnowledgeBase.from_pretrained(knowledge_base)
     pipeline = load_pipeline(model, knowledge_base=kb)
     corpus = detect_format(data_dir)
     kinds: MentionKinds = "all" if mention_scope == "all" else "named"
 
-    def read() -> list[Document]:
-        return list(islice(read_gold(data_dir, split, mentions=kinds, corpus_format=corpus), limit))
+    def read(texts: Sequence[Document], kinds: MentionKinds = kinds) -> list[Document]:
+        # Gold lacks malformed articles whose text is there, so the limit is that of the texts.
+        wanted = {text.id for text in texts}
+        return [d for d in read_gold(data_dir, split, mentions=kinds, corpus_format=corpus) if d.id in wanted]
 
     texts = [
         replace(document, mention_scope=mention_scope)
         for document in islice(read_texts(data_dir, split, corpus_format=corpus), limit)
     ]
     if given_mentions:
-        texts = [replace(t, mentions=_offsets(gold)) for t, gold in zip(texts, read(), strict=True)]
+        offsets = {document.id: _offsets(document) for document in read(texts)}
+        texts = [replace(text, mentions=offsets[text.id]) for text in texts if text.id in offsets]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(predictions) if predictions is not None else Path(folder) / "predictions.jsonl"
         predict(pipeline, texts, path, progress)
-        gold = read()
-        predicted = read_predictions(path)
+        gold = read(texts)
+        kept = {document.id for document in gold}
+        texts = [text for text in texts if text.id in kept]
+        predicted = [document for document in read_predictions(path) if document.id in kept]
     scores = {
         "corpus": _NAMES[corpus],
         "split": split,
@@ -94,8 +105,8 @@ def evaluate_corpus(
         recall = recall_of_spans(pipeline, gold, texts)
         scores["span_recall"] = {"enumerated": recall.after_enumeration, "kept": recall.after_pruning}
     if corpus == "gum" and kinds == "all":
-        named = islice(read_gold(data_dir, split, mentions="named", corpus_format=corpus), limit)
-        scores["pronouns"] = pronoun_recall(gold, [_offsets(document) for document in named], predicted).to_dict()
+        named = [_offsets(document) for document in read(texts, "named")]
+        scores["pronouns"] = pronoun_recall(gold, named, predicted).to_dict()
     if out is not None:
         Path(out).write_text(json.dumps(scores, indent=1) + "\n", encoding="utf-8")
     return scores

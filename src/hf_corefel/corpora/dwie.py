@@ -97,7 +97,7 @@ def read_dwie_annotations(
 def read_dwie_texts(folder: str | Path, split: str = "all") -> Iterator[Document]:
     """Ids and texts of a split, in the order of `read_dwie`; the annotation is not looked at.
 
-    For predictions that gold must not touch.
+    For predictions that gold must not touch. An article whose annotation is malformed is among them.
     """
     for path, article in _articles(_with_content(Path(folder)), split, strict=False):
         if article.get("content"):

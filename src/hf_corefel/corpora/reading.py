@@ -110,7 +110,8 @@ def read_texts(
 ) -> Iterator[Document]:
     """Ids, texts and, where the corpus splits them, words of `read_gold`, in the same order; no annotation.
 
-    For predictions that gold must not touch.
+    For predictions that gold must not touch. DWIE's annotation is not looked at, so an article that `read_gold`
+    leaves out for its annotation is here too: match the two by their ids.
     """
     chosen = corpus_format or detect_format(path)
     if chosen == "dwie":
