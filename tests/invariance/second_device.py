@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import torch
@@ -17,6 +18,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map
 
 DEVICE = torch.device("meta")
+_HAS_FLOAT64: ContextVar[bool] = ContextVar("has_float64", default=True)
 
 
 class WrongDeviceError(Exception):
@@ -30,6 +32,8 @@ class Placed(torch.Tensor):
 
     @staticmethod
     def __new__(cls, value: torch.Tensor) -> Placed:
+        if value.dtype == torch.float64 and not _HAS_FLOAT64.get():
+            raise TypeError("the second device has no float64")
         placed = torch.Tensor._make_wrapper_subclass(
             cls, value.shape, strides=value.stride(), dtype=value.dtype, device=DEVICE, requires_grad=False
         )
@@ -85,10 +89,14 @@ class _Functions(TorchFunctionMode):
 
 
 @contextmanager
-def second_device() -> Iterator[None]:
-    """Makes ``meta`` hold numbers, without gradients."""
-    with torch.no_grad(), _Mode(), _Functions():
-        yield
+def second_device(float64: bool = True) -> Iterator[None]:
+    """Makes ``meta`` hold numbers, without gradients; like MPS no double ones unless `float64`."""
+    token = _HAS_FLOAT64.set(float64)
+    try:
+        with torch.no_grad(), _Mode(), _Functions():
+            yield
+    finally:
+        _HAS_FLOAT64.reset(token)
 
 
 def to_host(value: Any) -> Any:

@@ -14,6 +14,7 @@ from torch.func import functional_call
 
 from hf_corefel import CorefELModel, CorefELOutput, CorefELPipeline, Document
 from hf_corefel.configuration_corefel import HEADS
+from hf_corefel.trees import precision
 
 EVERYTHING = ["pairs", "entities", "pair_root", "entity_root", "nil"]
 
@@ -37,9 +38,11 @@ def test_the_second_device_refuses_what_a_gpu_refuses() -> None:
         assert (there + there.new_tensor((1, 2, 3))).tolist() == [1, 9, 10]
         with pytest.raises(AssertionError, match="wrong device"):
             to_host(torch.ones(3))
+    with second_device(float64=False), pytest.raises(TypeError, match="no float64"):
+        torch.ones(3, device=DEVICE).double()
 
 
-@pytest.mark.parametrize("root_score", ["paper", "original"])
+@pytest.mark.parametrize(("root_score", "float64"), [("paper", True), ("original", True), ("paper", False)])
 @pytest.mark.parametrize("head", HEADS)
 def test_every_tensor_is_made_where_the_model_is(
     tiny_model: Callable[..., CorefELModel],
@@ -47,8 +50,12 @@ def test_every_tensor_is_made_where_the_model_is(
     tiny_documents: list[Document],
     head: str,
     root_score: str,
+    float64: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Forward, loss, decoding and marginals on a device whose tensors mix with none of the CPU's."""
+    if not float64:
+        monkeypatch.setattr(precision, "WITHOUT_FLOAT64", {DEVICE.type})
     model = tiny_model(
         head=head,
         root_score=root_score,
@@ -70,7 +77,7 @@ def test_every_tensor_is_made_where_the_model_is(
         scores = model.edge_scores(expected)
         decoding, marginals = model.head.decode(scores), model.head.marginals(scores)
     assert (expected.kept >= 0).sum() >= 5
-    with second_device():
+    with second_device(float64=float64):
         weights = {name: value.detach().to(DEVICE) for name, value in model.state_dict().items()}
         buffers = {name: value.to(DEVICE) for name, value in model.named_buffers()}
         placed = {name: value.to(DEVICE) for name, value in inputs.items()}
@@ -82,7 +89,9 @@ def test_every_tensor_is_made_where_the_model_is(
     torch.testing.assert_close(to_host(found[0].parents), decoding.parents)
     for left, right in zip(found[1], marginals, strict=True):
         for field, value in right._asdict().items():
-            torch.testing.assert_close(to_host(getattr(left, field)), value, rtol=1e-5, atol=1e-5)
+            actual = to_host(getattr(left, field))
+            assert float64 or actual.dtype != torch.float64
+            torch.testing.assert_close(actual.to(value.dtype), value, rtol=1e-5, atol=1e-5)
 
 
 def test_a_model_is_built_on_meta(tiny_model: Callable[..., CorefELModel]) -> None:

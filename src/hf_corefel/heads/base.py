@@ -9,12 +9,13 @@ without a tree: the span itself), ``N+1+k`` the span's own k-th candidate, ``-1`
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import torch
 from torch import Tensor
 
 from hf_corefel.trees import EdgeMarginals, EntityMarginals
+from hf_corefel.trees.precision import has_float64, of_device
 
 __all__ = [
     "ROOT_SCORES",
@@ -139,6 +140,13 @@ class EdgeScores:
             nil=None if self.nil is None else self.nil.to(dtype),
         )
 
+    def double(self) -> EdgeScores:
+        """The same scores in float64; all of it on the CPU where the device has no float64 (Apple's MPS)."""
+        if has_float64(self.mention.device):
+            return self.to(torch.float64)
+        moved: dict[str, Any] = {name: value.cpu() for name, value in vars(self).items() if isinstance(value, Tensor)}
+        return replace(self, **moved).to(torch.float64)
+
     def at_least_float32(self) -> EdgeScores:
         """Half-precision scores as float32, for sums over many edges; other types stay as they are."""
         return self.to(torch.promote_types(self.mention.dtype, torch.float32))
@@ -213,6 +221,11 @@ class HeadMarginals(NamedTuple):
 
     edges: EdgeMarginals
     entities: EntityMarginals
+
+    def to(self, device: torch.device) -> HeadMarginals:
+        """The same on another device, as float32 where that has no float64."""
+        edges = EdgeMarginals(*(of_device(tensor, device) for tensor in self.edges))
+        return HeadMarginals(edges, EntityMarginals(*(of_device(tensor, device) for tensor in self.entities)))
 
 
 class Head(Protocol):

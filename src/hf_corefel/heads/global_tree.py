@@ -15,6 +15,7 @@ from torch import Tensor
 
 from hf_corefel.heads.base import Decoding, EdgeScores, GoldClustering, HeadMarginals
 from hf_corefel.trees import SpanningTreeDistribution
+from hf_corefel.trees.precision import of_device
 
 __all__ = ["EDGE_ACTIVATIONS", "GlobalHead", "activate"]
 
@@ -55,8 +56,11 @@ class GlobalHead:
         self.edge_activation = edge_activation
 
     def distribution(self, scores: EdgeScores) -> SpanningTreeDistribution:
-        """The distribution over the trees of each document (log-weights in float64)."""
-        scores = scores.to(torch.float64)
+        """The distribution over the trees of each document (log-weights in float64).
+
+        It is on the CPU where the scores' device has no float64, see `EdgeScores.double`.
+        """
+        scores = scores.double()
         return SpanningTreeDistribution(
             activate(scores.root, self.edge_activation),
             activate(scores.span_to_span, self.edge_activation),
@@ -66,17 +70,18 @@ class GlobalHead:
         )
 
     def log_prob(self, scores: EdgeScores, gold: GoldClustering) -> Tensor:
-        """Log-probability of the gold clustering and links of each document, float64 [B].
+        """Log-probability of the gold clustering and links of each document, float64 [B] (float32 on MPS).
 
         A kept span that is no gold mention counts as its own NIL cluster. -inf says that no tree
         decodes to the gold (for example a link to an entity that is no candidate of the cluster, see
         `GoldClustering.restrict_to_reachable`).
         """
         gold = gold.within(scores.mask)
-        return self.distribution(scores).log_prob(gold.cluster_ids, gold.entity_ids)
+        log_prob = self.distribution(scores).log_prob(gold.cluster_ids, gold.entity_ids)
+        return of_device(log_prob, scores.mention.device)
 
     def loss(self, scores: EdgeScores, gold: GoldClustering) -> Tensor:
-        """Mean of -log P(gold) over the documents whose gold is possible, a float64 scalar.
+        """Mean of -log P(gold) over the documents whose gold is possible, a scalar of that type.
 
         Impossible documents give no loss and no gradient; a `RuntimeWarning` says how many they
         were, and `log_prob` says which. The loss is 0 if none is left.
@@ -95,9 +100,10 @@ class GlobalHead:
 
     def decode(self, scores: EdgeScores) -> Decoding:
         """Parents in the maximum spanning tree of each document."""
-        return Decoding(self.distribution(scores).argmax.parents)
+        return Decoding(self.distribution(scores).argmax.parents.to(scores.mention.device))
 
     def marginals(self, scores: EdgeScores) -> HeadMarginals:
         """Probability of each edge and of each entity of a span's cluster, over all trees."""
         distribution = self.distribution(scores)
-        return HeadMarginals(distribution.edge_marginals, distribution.entity_marginals)
+        marginals = HeadMarginals(distribution.edge_marginals, distribution.entity_marginals)
+        return marginals.to(scores.mention.device)

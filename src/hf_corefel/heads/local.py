@@ -89,9 +89,10 @@ class LocalHead:
         return Decoding(parents.masked_fill(~scores.mask, -1))
 
     def marginals(self, scores: EdgeScores) -> HeadMarginals:
-        """The softmax of each span, and the entity at the end of its chain, in float64."""
-        rows = torch.softmax(_rows(scores.to(torch.float64)), dim=-1)
+        """The softmax of each span, and the entity at the end of its chain, in float64 (float32 on MPS)."""
+        device, scores = scores.mention.device, scores.double()
+        rows = torch.softmax(_rows(scores), dim=-1)
         rows = rows.masked_fill(~scores.mask.unsqueeze(-1), 0.0)
         first = 1 + scores.num_candidates
         edges = EdgeMarginals(rows[..., 0], rows[..., 1:first], rows[..., first:].transpose(1, 2))
-        return HeadMarginals(edges, propagate_entities(edges, scores.entity_ids, scores.mask))
+        return HeadMarginals(edges, propagate_entities(edges, scores.entity_ids, scores.mask)).to(device)

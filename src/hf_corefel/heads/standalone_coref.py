@@ -25,7 +25,7 @@ class StandaloneCorefHead:
         return self._local.decode(scores.without_candidates())
 
     def marginals(self, scores: EdgeScores) -> HeadMarginals:
-        """The softmax of each span, in float64; candidates have probability 0, and E is 0."""
+        """The softmax of each span, in float64 (float32 on MPS); candidates have probability 0, and E is 0."""
         edges, entities = self._local.marginals(scores.without_candidates())
         candidates = edges.root.new_zeros(scores.entity_ids.shape)
         return HeadMarginals(edges._replace(candidates=candidates), entities)

@@ -54,17 +54,18 @@ class StandaloneLinkingHead:
         return Decoding(torch.where((best > 0) & scores.mask, scores.num_spans + best, -1))
 
     def marginals(self, scores: EdgeScores) -> HeadMarginals:
-        """Sigmoids of NIL and of the candidates, scaled to sum to 1, in float64.
+        """Sigmoids of NIL and of the candidates, scaled to sum to 1, in float64 (float32 on MPS).
 
         Training drives each sigmoid to the probability of its own choice, so they sum to about 1
         already; a softmax over the same scores would sharpen them. ``root`` is NIL, and no span has
         another span as its parent.
         """
-        logits, real = _choices(scores.to(torch.float64))
+        device, scores = scores.mention.device, scores.double()
+        logits, real = _choices(scores)
         # A softmax over log-sigmoids divides by their sum without underflow; NIL keeps masked rows finite.
         real[..., 0] = True
         shares = functional.logsigmoid(logits.masked_fill(~scores.mask.unsqueeze(-1), 0.0))
         shares = torch.softmax(shares.masked_fill(~real, float("-inf")), dim=-1)
         shares = shares.masked_fill(~scores.mask.unsqueeze(-1), 0.0)
-        edges = EdgeMarginals(shares[..., 0], shares[..., 1:], torch.zeros_like(scores.pair, dtype=torch.float64))
-        return HeadMarginals(edges, propagate_entities(edges, scores.entity_ids, scores.mask))
+        edges = EdgeMarginals(shares[..., 0], shares[..., 1:], torch.zeros_like(scores.pair))
+        return HeadMarginals(edges, propagate_entities(edges, scores.entity_ids, scores.mask)).to(device)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from hf_corefel.trees.precision import has_float64
+
 __all__ = ["NUM_MATCHES", "LateInput", "match_features"]
 
 # Shared candidates; shared words of all, of the shorter one's; the same words; the same last word.
@@ -39,6 +41,9 @@ def match_features(
         same forms and as many words; whether their last words have one form. Zero on padding.
     """
     # In double precision, which autocast leaves alone.
+    if not has_float64(mask.device):
+        given = (word_forms, first_word, width, candidates, log_priors, mask)
+        return match_features(*(tensor.cpu() for tensor in given)).to(mask.device)
     batch, count = mask.shape
     place = torch.arange(int(width.max()) if width.numel() else 0, device=mask.device)
     rows = (first_word.unsqueeze(-1) + place).clamp(max=max(word_forms.shape[1] - 1, 0))

@@ -14,6 +14,7 @@ from torch.autograd.function import once_differentiable
 
 from hf_corefel.trees.arborescence import UnreachableError
 from hf_corefel.trees.graph import EdgeArrays, GoldShare, GoldTrees, TreeGraph
+from hf_corefel.trees.precision import of_device
 
 _Trees = TreeGraph | GoldTrees | GoldShare
 
@@ -73,8 +74,8 @@ class SpanningTreeDistribution:
         entity_ids: int64 ``[B, N, K]`` the entities of `candidates`, -1 for padding. Needed with `candidates`.
         mask: bool ``[B, N]``, False for padding spans, which take no part; None if there are none.
 
-    Results are float64; gradients flow to the scores, in their type. A document that has no spanning tree has
-    log-partition -inf and gradient zero.
+    Results are float64 (float32 on devices without it); gradients flow to the scores, in their type. A document that
+    has no spanning tree has log-partition -inf and gradient zero.
 
     Raises:
         ValueError: If shapes do not fit or only one of `candidates` and `entity_ids` is given.
@@ -221,7 +222,7 @@ class SpanningTreeDistribution:
         ]
 
     def _tensor(self, array: NDArray[np.float64] | NDArray[np.int64]) -> Tensor:
-        return torch.from_numpy(array).to(self.root.device)
+        return of_device(torch.from_numpy(array), self.root.device)
 
     def _log_weight(self, trees: Sequence[_Trees]) -> Tensor:
         apply: Callable[..., Tensor] = _LogWeight.apply
@@ -243,7 +244,7 @@ class _LogWeight(torch.autograd.Function):
         ctx.inputs = root, candidates, span_to_span
         ctx.trees = trees
         ctx.spans = spans
-        return torch.tensor([tree.log_weight for tree in trees], dtype=torch.float64, device=root.device)
+        return of_device(torch.tensor([tree.log_weight for tree in trees], dtype=torch.float64), root.device)
 
     @staticmethod
     @once_differentiable
@@ -256,7 +257,10 @@ class _LogWeight(torch.autograd.Function):
                 continue
             _scatter(tree.marginals, at, root[b], candidates[b], span_to_span[b], scale=scales[b])
         return (
-            *(torch.from_numpy(array).to(tensor) for array, tensor in zip(gradients, ctx.inputs, strict=True)),
+            *(
+                torch.from_numpy(array).to(tensor.dtype).to(tensor.device)
+                for array, tensor in zip(gradients, ctx.inputs, strict=True)
+            ),
             None,
             None,
         )
@@ -282,7 +286,7 @@ def _scatter(
 
 
 def _to_numpy(scores: Tensor) -> NDArray[np.float64]:
-    array: NDArray[np.float64] = scores.detach().to("cpu", torch.float64).numpy()
+    array: NDArray[np.float64] = scores.detach().cpu().to(torch.float64).numpy()
     return array
 
 
