@@ -77,3 +77,45 @@ def test_a_reader_that_leaves_early_is_no_error_to_talk_about(tiny_folder: Path,
     assert process.stderr.read() == b""
     process.stderr.close()
     assert process.wait(timeout=120) == 1
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_warnings_are_messages_of_the_command_unless_quiet(tiny_folder: Path, tmp_path: Path, quiet: bool) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(tiny_folder, folder)
+    fingerprint = {"knowledge_base": "another", "weights": "another", "processor": "another"}
+    (folder / "fingerprint.json").write_text(json.dumps(fingerprint))
+    file = tmp_path / "text.txt"
+    file.write_text("Anna Berg met Carl Moss.")
+    done = run("annotate", str(file), "--model", str(folder), "--json", *(["--quiet"] if quiet else []))
+    assert done.returncode == 0
+    lines = done.stderr.splitlines()
+    assert bool(lines) is not quiet
+    assert all(line.startswith("hf-corefel: warning: ") for line in lines)
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_what_evaluate_leaves_out_is_a_message_unless_quiet(tiny_folder: Path, tmp_path: Path, quiet: bool) -> None:
+    article = {"id": "DW_1", "content": "Anna Berg met Carl Moss.", "tags": ["test"], "mentions": [], "concepts": []}
+    (tmp_path / "DW_1.json").write_text(json.dumps(article))
+    (tmp_path / "DW_2.json").write_text(json.dumps(article | {"id": "DW_2", "concepts": 3}))
+    done = run("evaluate", str(tmp_path), "--model", str(tiny_folder), *(["--quiet"] if quiet else []))
+    assert done.returncode == 0
+    named = f"{tmp_path / 'DW_2.json'}: field 'concepts': expected list, got 3"
+    assert done.stderr.splitlines() == ([] if quiet else [f"hf-corefel: warning: skipped: {named}"])
+
+
+@pytest.mark.parametrize("options", [("--json",), ("--format", "json")])
+def test_json_is_valid_whatever_the_encoding_of_standard_output(
+    tiny_folder: Path, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    text = "Anna Berg met Carl Moss in Oslo. caf\u00e9 \u2603 \U0001f600"
+    file = tmp_path / "text.txt"
+    file.write_text(text, encoding="utf-8")
+    for encoding in ("cp1252", "utf-8"):
+        command = [sys.executable, "-m", "hf_corefel.cli", "annotate", str(file), "--model", str(tiny_folder), *options]
+        environment = {**os.environ, "PYTHONIOENCODING": encoding}
+        done = subprocess.run(command, env=environment, capture_output=True, check=True, timeout=120)
+        found = json.loads(done.stdout.decode("ascii" if encoding == "cp1252" else "utf-8"))
+        assert (found[0] if isinstance(found, list) else found)["text"] == text
+        assert ("\u2603".encode() in done.stdout) is (encoding == "utf-8")

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from hf_corefel.cli.inputs import UnreadableInputError, read_text
-from hf_corefel.cli.messages import complain, fail
+from hf_corefel.cli.messages import complain, fail, warnings_as_messages
 from hf_corefel.cli.outputs import Format, Output, UnwritableOutputError, format_of
 from hf_corefel.cli.rendering import ProgressBar
 from hf_corefel.cli.silence import silent_transformers
@@ -92,7 +92,11 @@ def annotate(
         target = Output(kind, output, files, legend=not quiet)
         with ProgressBar("Annotating", len(files), shown=len(files) > 1 and not quiet) as progress:
             job = _Job(
-                lambda: _load(model, device), parameters, progress, say_warnings=kind is Format.TEXT and not quiet
+                lambda: _load(model, device, quiet=quiet),
+                parameters,
+                progress,
+                say_warnings=kind is Format.TEXT and not quiet,
+                quiet=quiet,
             )
             target.take(job.run(files, batch_size))
     except UnwritableOutputError as error:
@@ -109,7 +113,7 @@ def _format(kind: Format | None, as_json: bool, output: str | None) -> Format:
     return kind or (format_of(output) if output is not None else None) or Format.TEXT
 
 
-def _load(model: str | None, device: str | None) -> Callable[..., Any]:
+def _load(model: str | None, device: str | None, *, quiet: bool) -> Callable[..., Any]:
     """The pipeline on the bundled checkpoint or on ``model``; leaves with status 1 when it cannot be loaded."""
     from safetensors import SafetensorError
 
@@ -117,7 +121,7 @@ def _load(model: str | None, device: str | None) -> Callable[..., Any]:
 
     placed = {} if device is None else {"device": device}
     try:
-        with silent_transformers():
+        with warnings_as_messages(quiet=quiet), silent_transformers():
             pipeline: Callable[..., Any] = load_pipeline(model, **placed)
     # torch says in several ways that there is no such device.
     except (OSError, ValueError, RuntimeError, AssertionError, SafetensorError) as error:
@@ -140,8 +144,10 @@ class _Job:
         progress: ProgressBar,
         *,
         say_warnings: bool,
+        quiet: bool,
     ) -> None:
         self._load, self._parameters, self._progress, self._say_warnings = load, parameters, progress, say_warnings
+        self._quiet = quiet
         self._pipeline: Callable[..., Any] | None = None
         self.failed = False
 
@@ -163,11 +169,12 @@ class _Job:
             self._pipeline = self._load()
         several = len(texts) > 1
         try:
-            found = (
-                self._pipeline([text for _, text in texts], batch_size=len(texts), **self._parameters)
-                if several
-                else [self._pipeline(texts[0][1], **self._parameters)]
-            )
+            with warnings_as_messages(quiet=self._quiet):
+                found = (
+                    self._pipeline([text for _, text in texts], batch_size=len(texts), **self._parameters)
+                    if several
+                    else [self._pipeline(texts[0][1], **self._parameters)]
+                )
         except (ValueError, RuntimeError, MemoryError, OSError) as error:
             # RuntimeError is also how torch says that memory ran out: the next file may be smaller.
             if several:

@@ -12,7 +12,7 @@ import typer
 from hf_corefel.cli.annotate import ModelOption, QuietOption, annotate
 from hf_corefel.cli.corpus import corpus_app
 from hf_corefel.cli.kb import kb_app
-from hf_corefel.cli.messages import fail
+from hf_corefel.cli.messages import fail, warnings_as_messages
 from hf_corefel.cli.publish import publish
 from hf_corefel.cli.rendering import ProgressBar, scores_table, show
 from hf_corefel.cli.silence import silent_transformers
@@ -78,7 +78,11 @@ def evaluate(
     from hf_corefel.evaluation import evaluate_corpus
 
     try:
-        with ProgressBar("Evaluating", None, shown=not quiet) as progress, silent_transformers():
+        with (
+            warnings_as_messages(quiet=quiet),
+            ProgressBar("Evaluating", None, shown=not quiet) as progress,
+            silent_transformers(),
+        ):
             scores = evaluate_corpus(
                 data_dir,
                 split=split,

@@ -17,7 +17,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from hf_corefel.cli.messages import complain, fail
+from hf_corefel.cli.messages import complain, fail, json_for_stdout
 from hf_corefel.cli.rendering import printable, show
 from hf_corefel.cli.silence import silent_transformers
 from hf_corefel.kb import (
@@ -196,7 +196,7 @@ def info(
             kb.verify()
         facts = _facts(kb, _folder(folder))
     if as_json:
-        print(json.dumps(facts, ensure_ascii=False))
+        print(json_for_stdout(facts))
         return
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="dim")
@@ -237,7 +237,7 @@ def lookup(
     if as_json:
         for surface, candidates in found.items():
             listed = [{**candidate.to_dict(), **_known(kb, candidate.entity)} for candidate in candidates]
-            print(json.dumps({"surface": surface, "candidates": listed}, ensure_ascii=False))
+            print(json_for_stdout({"surface": surface, "candidates": listed}))
         return
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     table.add_column("Surface", overflow="fold")

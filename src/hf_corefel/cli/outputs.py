@@ -10,6 +10,7 @@ from itertools import chain
 from pathlib import Path
 
 from hf_corefel.cli.inputs import STDIN
+from hf_corefel.cli.messages import json_for_stdout
 from hf_corefel.cli.rendering import LEGEND, show, show_document
 from hf_corefel.documents import AnnotatedDocument
 from hf_corefel.formats import render_html, write_html, write_jsonl
@@ -50,7 +51,8 @@ class Output:
         legend: Whether tables on standard output end with what their columns mean.
 
     Raises:
-        UnwritableOutputError: When the folder of the target is missing or cannot be made, or the target is an input.
+        UnwritableOutputError: When the folder of the target is missing or cannot be made, or the target is an input or
+            a compressed file of a format other than JSON lines.
     """
 
     def __init__(self, kind: Format, target: str | None, inputs: Sequence[str], *, legend: bool = True) -> None:
@@ -70,6 +72,10 @@ class Output:
             raise UnwritableOutputError(f"{target}: there is no folder {self._target.parent}; make it first")
         elif self._target.resolve() in self._inputs:
             raise UnwritableOutputError(f"{target}: that is a file to annotate; choose another name")
+        elif kind is not Format.JSONL and self._target.suffix.lower() == ".gz":
+            raise UnwritableOutputError(
+                f"{target}: only JSON lines are compressed; choose --format jsonl, or a name without .gz"
+            )
 
     def take(self, documents: Iterator[AnnotatedDocument]) -> None:
         """Writes documents, each as soon as it comes where the format allows it; none at all leaves a file as it was.
@@ -99,10 +105,10 @@ class Output:
         if self._kind is Format.HTML:
             print(render_html(documents), end="", flush=True)
         elif self._kind is Format.JSON:
-            print(_json(documents), flush=True)
+            print(json_for_stdout([document.to_dict() for document in documents], indent=2), flush=True)
         elif self._kind is Format.JSONL:
             for document in documents:
-                print(json.dumps(document.to_dict(), ensure_ascii=False), flush=True)
+                print(json_for_stdout(document.to_dict()), flush=True)
         else:
             self._print_tables(documents)
 
