@@ -150,6 +150,16 @@ def test_one_file_in_the_format_that_its_name_says(
         assert "\nb.txt: 0 clusters, 0 mentions\n" in written.decode()
 
 
+@pytest.mark.parametrize("name", ["out.json.gz", "out.html.gz", "out.txt.gz", "out.gz"])
+def test_only_json_lines_are_compressed(pipeline: FakePipeline, name: str) -> None:
+    status, out, err = run("a.txt", "--output", name)
+    fix = "only JSON lines are compressed; choose --format jsonl, or a name without .gz"
+    assert (status, out, err) == (1, "", f"hf-corefel: cannot write {name}: {fix}\n")
+    assert not Path(name).exists()
+    assert run("a.txt", "--output", name, "--format", "jsonl")[0] == 0
+    assert [document.id for document in read_jsonl(name, AnnotatedDocument)] == ["a.txt"]
+
+
 def test_a_folder_gets_a_file_a_text(pipeline: FakePipeline) -> None:
     Path("more").mkdir()
     Path("more/a.txt").write_text("Another.", encoding="utf-8")

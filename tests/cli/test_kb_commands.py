@@ -14,8 +14,11 @@ from typer.testing import CliRunner
 
 import hf_corefel
 from hf_corefel.cli import app
+from hf_corefel.cli import kb as kb_commands
 from hf_corefel.cli.kb import FallbackName
 from hf_corefel.kb import Fallback, KnowledgeBase
+from hf_corefel.processing_corefel import KNOWLEDGE_BASE_FOLDER
+from hf_corefel.repositories import FINGERPRINT_FILE
 
 ALIASES = '["Alliance", [["NATO", 0.75], ["Greens", 0.25]]]\n["NATO", [["NATO", 1.0]]]\n'
 
@@ -217,6 +220,31 @@ def test_add(folder: Path, tmp_path: Path) -> None:
     status, _, err = run("add", folder, "--entity", "X", "--surface", "x", "--prior", 2)
     assert (status, err.count("\n")) == (1, 1)
     assert f"cannot add X to {folder}: add, surface 'x', entity 'X': expected a prior between 0 and 1" in err
+
+
+def test_add_leaves_the_installed_package_alone(tmp_path: Path) -> None:
+    status, out, err = run("add", "bundled", "--entity", "X", "--surface", "x")
+    assert (status, out) == (1, "")
+    assert err == (
+        "hf-corefel: cannot add X to bundled: that would change the installed package; say with --out where to save\n"
+    )
+    assert run("add", "bundled", "--entity", "X", "--surface", "x", "--out", tmp_path / "kb")[0] == 0
+    assert KnowledgeBase.from_pretrained(tmp_path / "kb").candidates("x")[0].entity == "X"
+
+
+def test_add_to_a_model_removes_the_fingerprint_of_before(folder: Path, tmp_path: Path) -> None:
+    folder.rename(tmp_path / "knowledge_base")
+    fingerprint = write(tmp_path / FINGERPRINT_FILE, "{}")
+    assert run("add", tmp_path, "--entity", "X", "--surface", "x", "--out", tmp_path / "other")[0] == 0
+    assert fingerprint.exists()
+    assert run("add", tmp_path, "--entity", "X", "--surface", "x")[0] == 0
+    assert not fingerprint.exists()
+    assert KnowledgeBase.from_pretrained(tmp_path / "knowledge_base").candidates("x")[0].entity == "X"
+
+
+def test_the_names_of_a_models_files() -> None:
+    assert kb_commands.FINGERPRINT_FILE == FINGERPRINT_FILE
+    assert kb_commands.KNOWLEDGE_BASE_FOLDER == KNOWLEDGE_BASE_FOLDER
 
 
 def test_add_with_a_vector_of_the_model(tmp_path: Path, tiny_folder: Path) -> None:

@@ -37,6 +37,9 @@ __all__ = ["kb_app"]
 kb_app = typer.Typer(name="kb", no_args_is_help=True, help="Build, look at and change a knowledge base.")
 
 BUNDLED = "bundled"
+# As in `processing_corefel` and `repositories`, which import more than looking up needs.
+KNOWLEDGE_BASE_FOLDER = "knowledge_base"
+FINGERPRINT_FILE = "fingerprint.json"
 _FIELDS = ("description", "wikidata", "url")
 _DESCRIPTION_WIDTH = 60
 
@@ -58,13 +61,18 @@ FallbackOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="JSON in place of a table.")]
 
 
+def _is_bundled(name: str) -> bool:
+    """Whether the word stands for the checkpoint of the package; a folder of that name goes first."""
+    return name == BUNDLED and not Path(name).exists()
+
+
 def _folder(name: str) -> Path:
     """The folder of a knowledge base, also when a model that has one is named."""
-    if name == BUNDLED and not Path(name).exists():
+    if _is_bundled(name):
         from hf_corefel.pipeline_corefel import bundled_checkpoint
 
         name = bundled_checkpoint()
-    inside = Path(name) / "knowledge_base"
+    inside = Path(name) / KNOWLEDGE_BASE_FOLDER
     return inside if (inside / "kb_config.json").is_file() else Path(name)
 
 
@@ -283,6 +291,8 @@ def add(
 
     Without --model the entity has no vector of its own: a trained model tells it from others by its prior only.
     """
+    if out is None and _is_bundled(folder):
+        fail(f"cannot add {entity} to {folder}: that would change the installed package; say with --out where to save")
     with _or_fail(f"add {entity} to {folder}"):
         kb = _open(folder)
         if model is not None:
@@ -291,6 +301,9 @@ def add(
         kb.add(entity, surface or (), description=description, prior=prior, wikidata=wikidata, url=url)
         target = out or _folder(folder)
         kb.save_pretrained(target)
+        if target.resolve().name == KNOWLEDGE_BASE_FOLDER:
+            # A model's fingerprint was of the knowledge base before.
+            (target.resolve().parent / FINGERPRINT_FILE).unlink(missing_ok=True)
     show(Text(f"{'added' if new else 'changed'} {printable(entity)}"), _size_line(target, kb))
 
 
@@ -301,7 +314,7 @@ def _vectorizer(kb: KnowledgeBase, model: str) -> Any:
     from hf_corefel.modeling_corefel import CorefELModel
     from hf_corefel.pipeline_corefel import bundled_checkpoint
 
-    name = bundled_checkpoint() if model == BUNDLED and not Path(model).exists() else model
+    name = bundled_checkpoint() if _is_bundled(model) else model
     with silent_transformers():
         encoder: Any = CorefELModel.from_pretrained(name).eval().encoder
         return title_vectorizer(encoder.model, AutoTokenizer.from_pretrained(name), kb.projection)
