@@ -165,7 +165,8 @@ def _build(
         named = {name: number for name, number in named.items() if known.has_vector([number])[0]}
         if not named:
             raise KnowledgeBaseError("the knowledge base of --vectors-of has none of these entities")
-        options["vectors"] = list(named), known.vectors(np.array(list(named.values())))
+        # Those it does not know get its own draws: the new table's would be drawn from the few vectors that it has.
+        options["vectors"] = sorted(wanted), np.stack([known.vector_for(name) for name in sorted(wanted)])
         options["projection"] = known.projection
     return KnowledgeBase.build(rows, **options)
 
