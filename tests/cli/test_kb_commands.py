@@ -79,7 +79,7 @@ def test_build_with_the_vectors_of_another(tmp_path: Path, folder: Path) -> None
     np.testing.assert_allclose(kb.vector_for("NATO"), 1.0, rtol=1e-6)
     # Its draw, as a model with that knowledge base would draw it.
     known = KnowledgeBase.from_pretrained(folder)
-    np.testing.assert_allclose(kb.vector_for("New"), known.vector_for("New"), atol=0.02)
+    np.testing.assert_allclose(kb.vector_for("New"), known.vector_for("New"), atol=0.03)  # half a step of int8
     status, _, err = run(
         "build", "--aliases", write(table, '["x", [["New", 0.5]]]'), "--vectors-of", folder, "--out", "o"
     )
