@@ -15,6 +15,8 @@ from hf_corefel.pipeline_corefel import load_pipeline
 
 sys.path.insert(0, str(Path(__file__).parent))  # for the tests here and for the processes that they start
 
+from invariance_tools import EVERY_INPUT
+
 # Each of these holds several clusters for its model, and begins the documents that are drawn.
 ANCHORS = {
     "random": "Anna Berg met Carl Moss in Oslo. Berg praised Moss. Anna Berg left Oslo, and Moss met Berg again.",
@@ -55,13 +57,7 @@ def _random_pipeline(tiny_model: Callable[..., CorefELModel], processor: Callabl
         seed=3,
         window_overlap=5,
         span_keep_ratio=0.8,
-        case_embedding_size=3,
-        use_width_prior=True,
-        use_candidate_prior=True,
-        use_entity_product=True,
-        use_entity_context=True,
-        use_entity_support=True,
-        use_pair_matches=True,
+        **EVERY_INPUT,
         mention_scopes={"named": {}, "all": {"max_span_words": 4, "span_keep_ratio": 1.0}},
         scope_embedding_size=4,
     )

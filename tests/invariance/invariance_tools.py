@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch.utils.data import Dataset
@@ -13,6 +14,17 @@ from hf_corefel.pipeline_corefel import load_pipeline
 from hf_corefel.processing_corefel import CorefELBatch, EncodedDocument
 
 TOLERANCE = 1e-4
+
+# Everything that a configuration can give the scorers to see.
+EVERY_INPUT: dict[str, Any] = {
+    "case_embedding_size": 3,
+    "use_width_prior": True,
+    "use_candidate_prior": True,
+    "use_entity_product": True,
+    "use_entity_context": True,
+    "use_entity_support": True,
+    "use_pair_matches": True,
+}
 
 # The pipeline that forked processes find in their memory.
 inherited: CorefELPipeline | None = None

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from invariance_tools import assert_rich, assert_same
+from invariance_tools import EVERY_INPUT, assert_rich, assert_same
 from second_device import DEVICE, Placed, WrongDeviceError, second_device, to_host
 from torch.func import functional_call
 
@@ -61,13 +61,7 @@ def test_every_tensor_is_made_where_the_model_is(
         root_score=root_score,
         head_modules=EVERYTHING,
         window_overlap=4,
-        case_embedding_size=3,
-        use_width_prior=True,
-        use_candidate_prior=True,
-        use_entity_product=True,
-        use_entity_context=True,
-        use_entity_support=True,
-        use_pair_matches=True,
+        **EVERY_INPUT,
         mention_scopes={"named": {}, "all": {"max_span_words": 4}},
     )
     given = Document(tiny_documents[0].text, mentions=[(0, 9), (5, 9)], mention_scope="all")
