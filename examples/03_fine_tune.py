@@ -6,7 +6,8 @@ From an encoder:
         --output_dir runs/mine --num_train_epochs 5 --encoder_learning_rate 5e-5
 
 From a checkpoint: give ``--model`` instead of ``--encoder``; weights whose shape ``--config`` changes begin anew.
-``--aida_dir`` and ``--gum_dir`` add those corpora, GUM under the mention scope ``all``, which ``--config`` has to name.
+``--aida_dir`` and ``--gum_dir`` add those corpora, GUM under the mention scope ``all``, which ``--config`` has to name;
+``--documents`` adds gold documents of your own, as JSON lines.
 Every field of `CorefELTrainingArguments` is an option; ``--config '{"head": "local"}'`` sets fields of `CorefELConfig`.
 Every tenth training article is the development set.
 """
@@ -38,6 +39,7 @@ from hf_corefel import (
     Mention,
 )
 from hf_corefel.corpora import development_split, read_aida, read_dwie, read_gum
+from hf_corefel.formats import read_jsonl
 from hf_corefel.processing import split_words
 
 
@@ -50,6 +52,10 @@ class ScriptArguments:
     max_words: list[int] = field(
         default_factory=lambda: [600],
         metadata={"help": "GUM's documents are cut after that many words; an epoch has them once for each number."},
+    )
+    documents: str | None = field(
+        default=None,
+        metadata={"help": "File of further gold documents to train on, .jsonl[.gz] of Document.to_dict()."},
     )
     encoder: str | None = field(default=None, metadata={"help": "AutoModel id or folder to start from."})
     model: str | None = field(default=None, metadata={"help": "CorefELModel id or folder to start from."})
@@ -93,6 +99,8 @@ def split(arguments: ScriptArguments) -> tuple[list[Document], list[Document]]:
         for document in islice(read_gum(arguments.gum_dir, "train", strict=False), arguments.limit):
             for words in arguments.max_words:
                 train += cut(replace(document, mention_scope="all"), words)
+    if arguments.documents:
+        train += list(read_jsonl(arguments.documents))[: arguments.limit]
     return train, development
 
 

@@ -1,0 +1,298 @@
+"""Make training passages in which later names of DWIE's articles give way to descriptions and pronouns.
+
+    python experiments/replace_names.py --data-dir path/to/DWIE --descriptions wiki_vital_en.jsonl.gz --out replaced.jsonl
+
+DWIE annotates names only. What an article says of its entities (type, gender, nationality) and the first sentence of
+their Wikipedia articles tell how else they may be called: "Angela Merkel … Merkel said" becomes "Angela Merkel … the
+German chancellor said", and which entity is meant is known. The mentions are given, so nothing is taught about other
+pronouns and descriptions of the text, which nobody annotated. Development and test articles are left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hf_corefel import Cluster, Document, Mention
+from hf_corefel.corpora import CorpusError, development_split, read_dwie
+from hf_corefel.corpora.dwie import load_article
+from hf_corefel.formats import write_jsonl
+from hf_corefel.kb import read_jsonl
+
+# Nouns for DWIE's types, the most telling types first.
+NOUNS = {
+    "head_of_gov": ("prime minister", "premier", "head of government"), "minister": ("minister",),
+    "head_of_state": ("president", "leader", "head of state"), "sport_coach": ("coach",), "clergy": ("cleric",),
+    "sport_player": ("player", "athlete"), "journalist": ("journalist", "reporter"), "filmmaker": ("director",),
+    "activist": ("activist",), "actor": ("actor",), "musician": ("musician",), "writer": ("author", "writer"),
+    "artist": ("artist",), "manager": ("manager", "executive"), "researcher": ("researcher",),
+    "politician": ("politician",), "military_alliance": ("alliance",), "igo": ("organization", "body"),
+    "company": ("company", "firm", "group"), "sport_team": ("club", "team", "side"), "party": ("party",),
+    "ngo": ("organization", "group"), "armed_movement": ("group", "militants"), "ministry": ("ministry",),
+    "court": ("court",), "agency": ("agency",), "education_org": ("institution",), "media": ("outlet",),
+    "governmental_organisation": ("institution",), "gpe0": ("country", "nation"), "gpe1": ("state", "region"),
+    "gpe2": ("city",), "island": ("island",), "competition": ("competition", "tournament"),
+    "film_title": ("film", "movie"), "product": ("product",), "treaty": ("treaty", "agreement"),
+}  # fmt: skip
+# The word for the head of government where it is not "prime minister".
+CHANCELLOR_OF = {"Germany", "Austria"}
+TITLES = {"Pope": ("pope", "pontiff"), "King": ("king", "monarch"), "Queen": ("queen", "monarch")}
+# What is no thing that a text talks about by other names.
+NOT_REPLACED = {"role", "value", "time", "money", "footer", "none", "skip", "gpe0-x", "loc-x", "religion-x", "gpe1-x"}
+# No mentions under the scope of all mentions: a role is part of a name's mention, times and sums are seldom named.
+NOT_MENTIONS = {"role", "value", "time", "money", "footer", "none", "skip"}
+PRONOUNS = {"male": ("he", "him", "his"), "female": ("she", "her", "her"), "thing": ("it", "it", "its")}
+THINGS = {"organization", "gpe0", "gpe1", "gpe2", "company", "event", "igo", "party", "product", "film_title"}
+
+_PREPOSITIONS = set("of to with by for from against about on after before at between under over behind than".split())
+_SUBJECT_BEFORE = set("that and but when as while because if whether since although what where which so".split())
+# What may follow a noun phrase that stands by itself.
+_AFTER = set(
+    """is was are were has have had will would can could may might must should did does do said says told tells and or
+    but in on at to for who which that with by from after before during as of also not into over under against about
+    since until because while when where than then there whether if still already never now later again""".split()
+)
+_OCCUPATION = re.compile(
+    r"(?:served as|is|was|as) (?:an?|the)? ?(?:[\w-]+ ){0,3}?"
+    r"(president|chancellor|prime minister|secretary[- ]general|king|queen|emperor|pope)\b",
+    re.IGNORECASE,
+)
+_FIRST_NOUN = re.compile(
+    r"\b(?:is|was) an? ((?:[\w'-]+ ){0,5}?[\w'-]+?)"
+    r"(?=,| who| that| which| from| in\b| of\b| and| based| headquartered| located| founded| or\b|\.|\()"
+)
+
+
+@dataclass
+class Entity:
+    """What the annotation tells about the thing behind a cluster."""
+
+    types: set[str]
+    kind: str | None
+    nouns: tuple[str, ...]
+    adjectives: tuple[str, ...] = ()
+    mentions: list[tuple[int, int]] = field(default_factory=list)
+    link: str | None = None
+
+
+def nouns_of_description(text: str) -> tuple[str, ...]:
+    """Offices and the last noun of "X is a …" in an article's first sentences: ("chancellor", "stateswoman")."""
+    offices = [match.group(1).lower() for match in _OCCUPATION.finditer(text)]
+    first = _FIRST_NOUN.search(text)
+    noun = first.group(1).split()[-1] if first else ""
+    is_noun = noun.isalpha() and noun.islower() and len(noun) > 2 and not noun.endswith(("ly", "al", "ed", "ing"))
+    return tuple(dict.fromkeys([*offices, *([noun] if is_noun else [])]))
+
+
+def entities_of_article(article: dict[str, Any], descriptions: dict[str, str]) -> list[Entity]:
+    """The concepts of an article that have mentions, with the words that may stand for them."""
+    concepts = {concept["concept"]: concept for concept in article["concepts"]}
+    adjectives: dict[int, list[str]] = {}
+    governs: dict[int, set[str]] = {}
+    for relation in article["relations"]:
+        subject, other = relation["s"], concepts.get(relation["o"], {})
+        name = other.get("text") or ""
+        if relation["p"] in ("citizen_of-x", "head_of_state-x", "head_of_gov-x", "based_in0-x", "minister_of-x"):
+            if name[:1].isupper() and " " not in name:
+                adjectives.setdefault(subject, []).append(name)
+        elif relation["p"] == "head_of_gov":
+            governs.setdefault(subject, set()).add(other.get("link") or name)
+    entities = {}
+    for number, concept in concepts.items():
+        tags = {tag for tag in concept["tags"] or ()}
+        types = {tag.removeprefix("type::") for tag in tags if tag.startswith("type::")}
+        nouns = tuple(noun for kind, listed in NOUNS.items() if kind in types for noun in listed)
+        link = concept.get("link")
+        name = concept.get("text") or ""
+        if governs.get(number, set()) & CHANCELLOR_OF:
+            nouns = ("chancellor", "chancellor", *nouns)
+        nouns = TITLES.get(name.split(" ")[0], nouns) if name else nouns
+        nouns += nouns_of_description(descriptions.get(link or "", ""))
+        gender = next((gender for gender in ("male", "female") if f"gender::{gender}" in tags), None)
+        kind = gender or ("thing" if types & THINGS and "person" not in types else None)
+        entities[number] = Entity(types, kind, nouns, tuple(adjectives.get(number, ())), link=link)
+    roles = {}
+    for mention in article["mentions"]:
+        entity = entities[mention["concept"]]
+        entity.mentions.append((mention["begin"], mention["end"]))
+        if "role" in entity.types:
+            roles[mention["end"] + 1] = mention["text"].lower()
+    for entity in entities.values():
+        # "Foreign Minister" right before a name: the most telling word for who is named.
+        titles = [roles[begin] for begin, _ in entity.mentions if begin in roles] if entity.kind else []
+        entity.nouns += tuple(title for title in titles if re.fullmatch(r"[a-z]+(?:[ -][a-z]+)?", title)) * 2
+    return [entity for entity in entities.values() if entity.mentions and not entity.types & NOT_MENTIONS]
+
+
+def passages(text: str, rng: random.Random, words: tuple[int, int]) -> Iterator[tuple[int, int]]:
+    """Consecutive sentences, together about as many words as drawn from the range for each passage."""
+    begin, wanted, end = 0, rng.randint(*words), 0
+    for sentence in re.finditer(r"[^\n]+?(?:[.!?][\"”]?(?= +[A-Z\"“])|\n|$)", text):
+        end = sentence.end()
+        if len(text[begin:end].split()) >= wanted:
+            yield begin, end
+            begin, wanted = end, rng.randint(*words)
+    if end > begin:
+        yield begin, end
+
+
+def _stands_alone(text: str, begin: int, end: int) -> tuple[str, str] | None:
+    """The words before and after a name that is a noun phrase by itself, lower-cased, else None."""
+    before = re.search(r"([\w'’-]+|[^\w\s])\s*$", text[:begin])
+    after = re.match(r"\s*([\w-]+|'s\b|’s\b|[^\w\s])", text[end:])
+    left, right = before.group(1) if before else "", after.group(1) if after else ""
+    starts = not left or left in '.!?:"“”' or "\n" in text[max(0, begin - 2) : begin]
+    if not starts and (left[:1].isupper() or left[:1].isdigit() or left in ("a", "an", "-", "/", "(")):
+        return None
+    if right and not (right in _AFTER or right.endswith(("ed", "s")) or right in ("'s", "’s") or right in ".,;:!?)"):
+        return None
+    return ("" if starts else left), right
+
+
+def replacement(
+    text: str, begin: int, end: int, entity: Entity, rng: random.Random, *, nouns: Sequence[str], pronoun: bool
+) -> tuple[int, int, str] | None:
+    """Where and with what a name may be replaced: a pronoun, or "the" and one of the nouns; None where it may not.
+
+    The place takes in an article before the name and, for a pronoun, the possessive ending after it.
+    """
+    context = _stands_alone(text, begin, end)
+    if context is None:
+        return None
+    before, after = context
+    possessive = after in ("'s", "’s")
+    if before in ("the", "The"):
+        begin = text.rfind(before, 0, begin)
+        before = re.sub(r"\W+$", "", text[:begin].rsplit(" ", 2)[-1]) if begin else ""
+    if pronoun and entity.kind:
+        subject, objective, genitive = PRONOUNS[entity.kind]
+        starts = begin == 0 or text[:begin].rstrip(' "“')[-1:] in ".!?\n:"
+        if possessive:
+            word, end = genitive, text.index(after, end) + len(after)
+        elif before in _PREPOSITIONS:
+            word = objective
+        elif starts or before in _SUBJECT_BEFORE or (entity.kind == "thing" and after in _AFTER):
+            word = subject
+        else:
+            return None
+    elif nouns:
+        adjective = rng.choice(entity.adjectives) + " " if entity.adjectives and rng.random() < 0.35 else ""
+        word = f"the {adjective}{rng.choice(nouns)}"
+        starts = begin == 0 or text[:begin].rstrip(' "“')[-1:] in ".!?\n:"
+    else:
+        return None
+    return begin, end, word[0].upper() + word[1:] if starts else word
+
+
+def replaced_passage(
+    text: str, span: tuple[int, int], entities: Sequence[Entity], rng: random.Random, name: str
+) -> Document | None:
+    """The passage with some names replaced, all its mentions given, as gold; None where nothing could be replaced."""
+    start, stop = span
+    while start < stop and text[start].isspace():
+        start += 1
+    mentions = sorted(
+        (b, -e, number) for number, x in enumerate(entities) for b, e in x.mentions if start <= b < e <= stop
+    )
+    kept: list[tuple[int, int, int, str]] = []
+    last_seen: list[int] = []
+    covered, edits = start, 0
+    seen: dict[int, int] = {}
+    for b, negative_end, number in mentions:
+        e, entity = -negative_end, entities[number]
+        if b < covered:
+            # Inside a place that was replaced, or inside another mention, which stays as it is.
+            continue
+        nested = any(b < other[1] * -1 and other[0] < e and other[:2] != (b, -e) for other in mentions)
+        rivals = [entities[other] for other in last_seen if other != number]
+        known = number in seen
+        recent = (
+            last_seen[-1:] == [number]
+            or not any(
+                other.kind == entity.kind for other in [entities[n] for n in last_seen[last_seen.index(number) + 1 :]]
+            )
+            if known
+            else False
+        )
+        nouns = [n for n in entity.nouns if recent or not any(n in rival.nouns for rival in rivals)]
+        near = known and text[seen[number] : b].count(". ") <= 2
+        edit = None
+        if not nested and not entity.types & NOT_REPLACED and rng.random() < (_share(entity) if known else 0.03):
+            edit = replacement(text, b, e, entity, rng, nouns=nouns, pronoun=near and recent and rng.random() < 0.45)
+        if edit and edit[0] >= covered:
+            kept.append((edit[0], edit[1], number, edit[2]))
+            edits += 1
+        else:
+            kept.append((b, e, number, text[b:e]))
+        covered = kept[-1][1] if edit else covered
+        seen[number] = e
+        last_seen = [other for other in last_seen if other != number] + [number]
+    if not edits:
+        return None
+    return _written(text, (start, stop), kept, entities, name)
+
+
+def _share(entity: Entity) -> float:
+    """How many of its later names are replaced: countries and cities have so many that fewer are enough."""
+    return 0.3 if entity.types & {"gpe0", "gpe1", "gpe2"} else 0.75
+
+
+def _written(
+    text: str, span: tuple[int, int], kept: Sequence[tuple[int, int, int, str]], entities: Sequence[Entity], name: str
+) -> Document:
+    """The text with every place of `kept` in its new words, and the mentions there. Places may nest, edits not."""
+    shift: list[tuple[int, int]] = []
+    parts, position = [], span[0]
+    for b, e, _, words in kept:
+        if text[b:e] != words:
+            parts += [text[position:b], words]
+            shift.append((b, len(words) - (e - b)))
+            position = e
+    new_text = "".join([*parts, text[position : span[1]]])
+    clusters: dict[int, list[Mention]] = {}
+    for b, _, number, words in kept:
+        begin = b - span[0] + sum(change for place, change in shift if place < b)
+        clusters.setdefault(number, []).append(Mention(begin, begin + len(words), words))
+    gold = [Cluster(tuple(mentions), entities[number].link) for number, mentions in clusters.items()]
+    offsets = sorted(mention.offsets for cluster in gold for mention in cluster.mentions)
+    return Document(new_text, name, mentions=offsets, clusters=gold, mention_scope="all")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Writes the passages of all training articles that are not for development."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data-dir", type=Path, required=True, help="DWIE in its official JSON, with content")
+    parser.add_argument("--descriptions", type=Path, help='{"entity", "key", "text"} lines, .jsonl[.gz]')
+    parser.add_argument("--development", action="store_true", help="the development articles instead, to measure")
+    parser.add_argument("--copies", type=int, default=1, help="passages of every article are drawn that often")
+    parser.add_argument("--words", type=int, nargs=2, default=(25, 150), metavar=("FEWEST", "MOST"))
+    parser.add_argument("--seed", type=int, default=13)
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="documents, .jsonl[.gz]")
+    options = parser.parse_args(arguments)
+    texts = (
+        {} if options.descriptions is None else {d["entity"]: d["text"] for _, d in read_jsonl(options.descriptions)}
+    )
+    train, development = development_split(list(read_dwie(options.data_dir, "train", strict=False)))
+    folder = options.data_dir / "annos_with_content"
+    documents = []
+    for document in development if options.development else train:
+        article = load_article((folder if folder.is_dir() else options.data_dir) / f"{document.id}.json")
+        if not isinstance(article.get("relations"), list):
+            raise CorpusError(f"{document.id}: field 'relations' is missing; the official annotation has it")
+        entities = entities_of_article(article, texts)
+        for copy in range(options.copies):
+            rng = random.Random(f"{options.seed} {document.id} {copy}")
+            for part, span in enumerate(passages(document.text, rng, tuple(options.words))):
+                passage = replaced_passage(document.text, span, entities, rng, f"{document.id}.{copy}.{part}")
+                if passage is not None:
+                    documents.append(passage)
+    print(f"{write_jsonl(options.out, documents)} passages")
+
+
+if __name__ == "__main__":
+    main()
