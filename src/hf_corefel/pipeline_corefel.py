@@ -173,7 +173,13 @@ class CorefELPipeline(Pipeline):
         batch_size: int | None = None,
         **parameters: Unpack[AnnotationParameters],
     ) -> list[AnnotatedDocument]:
-        """As calling the pipeline on many documents, with `AnnotatedDocument`s as results."""
+        """As calling the pipeline on many documents, with `AnnotatedDocument`s as results.
+
+        Raises:
+            TypeError: Also when one text, `Document` or dict is given in place of many.
+        """
+        if isinstance(inputs, str | Document | Mapping):
+            raise TypeError("inputs: expected many texts or documents; put a single one into a list")
         before, _, after = self._sanitize_parameters(**parameters)
         before, after = {**self._preprocess_params, **before}, {**self._postprocess_params, **after}
         size = self._batch_size or 1 if batch_size is None else batch_size

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from hf_corefel.cli import app
 from hf_corefel.cli.outputs import Format, format_of
-from hf_corefel.documents import Alternative, AnnotatedDocument, Cluster, Mention, Parent
+from hf_corefel.documents import Alternative, AnnotatedDocument, Cluster, Document, Mention, Parent
 from hf_corefel.formats import read_jsonl, render_html
 from hf_corefel.registration import ensure_registered
 
@@ -43,6 +43,7 @@ class FakePipeline:
     def __init__(self) -> None:
         self.made: list[dict[str, Any]] = []
         self.calls: list[tuple[Any, dict[str, Any]]] = []
+        self.documents: list[Document] = []
 
     def load_pipeline(self, model: str | None = None, **options: Any) -> FakePipeline:
         if options.get("device") == "moon":
@@ -50,13 +51,12 @@ class FakePipeline:
         self.made.append({"model": model, **options})
         return self
 
-    def __call__(self, inputs: str | list[str], batch_size: int | None = None, **asked: Any) -> Any:
-        self.calls.append((inputs, asked))
-        several = [inputs] if isinstance(inputs, str) else inputs
-        if "broken" in several:
+    def __call__(self, inputs: list[Document], batch_size: int | None = None, **asked: Any) -> list[dict[str, Any]]:
+        self.calls.append(([document.text for document in inputs], asked))
+        self.documents += inputs
+        if any(document.text == "broken" for document in inputs):
             raise ValueError("document: too broken")
-        results = [annotated(text, **asked).to_dict() for text in several]
-        return results[0] if isinstance(inputs, str) else results
+        return [{**annotated(document.text, **asked).to_dict(), "id": document.id} for document in inputs]
 
 
 @pytest.fixture
@@ -160,6 +160,56 @@ def test_only_json_lines_are_compressed(pipeline: FakePipeline, name: str) -> No
     assert [document.id for document in read_jsonl(name, AnnotatedDocument)] == ["a.txt"]
 
 
+@pytest.mark.parametrize("name", ["out.csv", "out.md", "out.conll"])
+def test_an_ending_that_says_nothing_is_no_table(pipeline: FakePipeline, name: str) -> None:
+    status, out, err = run("a.txt", "--output", name)
+    assert (status, out) == (1, "")
+    assert err.startswith(f"hf-corefel: cannot tell what to write from the ending of {name}: end it in .txt, .json, ")
+    assert not Path(name).exists()
+    assert run("a.txt", "--output", name, "--format", "text")[0] == 0
+    assert Path(name).read_text(encoding="utf-8").startswith("a.txt: 1 cluster")
+    # A dot in the name of a folder says nothing.
+    assert run("a.txt", "--output", "v1.2/")[0] == 0
+    assert [path.name for path in Path("v1.2").iterdir()] == ["a.txt"]
+
+
+def test_documents_in_json_lines(pipeline: FakePipeline) -> None:
+    known = {"id": "DW_1.5", "text": TEXT, "mentions": [[4, 12], [23, 27]], "mention_scope": "all"}
+    lines = [json.dumps(known), "", json.dumps({"text": "Nothing."}), '{"text": "x", "mentions": [[0, 9]]}', "no JSON"]
+    Path("in.jsonl").write_bytes(b"\xef\xbb\xbf" + "\n".join(lines).encode())
+    Path("in.jsonl.gz").write_bytes(gzip.compress(json.dumps(known).encode()))
+    status, out, err = run("in.jsonl", "a.txt", "in.jsonl.gz", "--json", "--batch-size", "2")
+    assert status == 1
+    assert [json.loads(line)["id"] for line in out.splitlines()] == ["DW_1.5", "in.jsonl:3", "a.txt", "DW_1.5"]
+    assert pipeline.documents[0] == Document.from_dict(known)
+    first, second = err.splitlines()
+    assert first.startswith("hf-corefel: cannot read in.jsonl:4: document.mentions[0]: ")
+    assert second.startswith("hf-corefel: cannot read in.jsonl:5: no valid JSON: ")
+    assert second.endswith("; say --input-format text for a file of plain text")
+    # A file a document, named by its id.
+    run("in.jsonl", "-o", "each/", "--json")
+    assert sorted(path.name for path in Path("each").iterdir()) == ["DW_1.5.jsonl", "in.jsonl_3.jsonl"]
+    # Taken for a text when one says so; and standard input for documents.
+    run("in.jsonl", "--input-format", "text", "--json")
+    assert pipeline.documents[-1].text == "\n".join(lines)
+    result = CliRunner().invoke(app, ["annotate", "-", "--input-format", "jsonl", "--json"], input='{"text": "Nothing."}')
+    assert json.loads(result.stdout)["id"] == "-:1"
+
+
+def test_a_damaged_file_of_documents(pipeline: FakePipeline) -> None:
+    whole = gzip.compress(b'{"text": "Nothing."}\n' * 9)
+    for name, data in (("cut.jsonl.gz", whole[:-12]), ("no.jsonl.gz", b"{}"), ("latin.jsonl", b'{"text": "\xe4"}')):
+        Path(name).write_bytes(data)
+        status, _, err = run(name, "a.txt", "--json")
+        assert status == 1 and f"cannot read {name}" in err
+        assert pipeline.documents[-1].text == TEXT
+
+
+def test_a_knowledge_base_in_place_of_the_models_own(pipeline: FakePipeline) -> None:
+    assert run("a.txt", "--knowledge-base", "mine", "--json")[0] == 0
+    assert pipeline.made == [{"model": None, "knowledge_base": Path("mine")}]
+
+
 def test_a_folder_gets_a_file_a_text(pipeline: FakePipeline) -> None:
     Path("more").mkdir()
     Path("more/a.txt").write_text("Another.", encoding="utf-8")
@@ -238,11 +288,11 @@ def test_batches_and_a_bad_file_in_one_of_them(pipeline: FakePipeline) -> None:
         "hf-corefel: cannot read missing.txt: No such file or directory",
         "hf-corefel: cannot annotate broken.txt: document: too broken",
     ]
-    assert [call for call, _ in pipeline.calls] == [[TEXT, "Nothing."], "broken", TEXT]
+    assert [call for call, _ in pipeline.calls] == [[TEXT, "Nothing."], ["broken", TEXT], ["broken"], [TEXT]]
     pipeline.calls.clear()
     assert run("a.txt", "broken.txt", "b.txt", "--batch-size", "3", "--json")[0] == 1
     # Together, then each alone.
-    assert [call for call, _ in pipeline.calls] == [[TEXT, "broken", "Nothing."], TEXT, "broken", "Nothing."]
+    assert [call for call, _ in pipeline.calls] == [[TEXT, "broken", "Nothing."], [TEXT], ["broken"], ["Nothing."]]
 
 
 @pytest.mark.parametrize("kind", ["json", "jsonl", "html"])
@@ -256,7 +306,7 @@ def test_progress_for_every_format(pipeline: FakePipeline, monkeypatch: pytest.M
 
 
 def test_format_of_a_name() -> None:
-    names = {"x.html": Format.HTML, "X.JSON": Format.JSON, "x.jsonl.gz": Format.JSONL, "a.b.txt": Format.TEXT}
+    names = {"x.html": Format.HTML, "x.htm": Format.HTML, "X.JSON": Format.JSON, "x.jsonl.gz": Format.JSONL, "a.b.txt": Format.TEXT}
     assert {name: format_of(name) for name in names} == names
     assert format_of("x.csv") is None and format_of("json") is None
 

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from hf_corefel.cli.inputs import UnreadableInputError, read_text
+from hf_corefel.cli.inputs import InputFormat, UnreadableInputError, count_documents, read_documents
 from hf_corefel.cli.messages import complain, fail, warnings_as_messages
 from hf_corefel.cli.outputs import Format, Output, UnwritableOutputError, format_of
 from hf_corefel.cli.rendering import ProgressBar
 from hf_corefel.cli.silence import silent_transformers
-from hf_corefel.documents import AnnotatedDocument
+from hf_corefel.documents import AnnotatedDocument, Document
 
-__all__ = ["MentionScope", "ModelOption", "QuietOption", "annotate"]
+__all__ = ["KnowledgeBaseOption", "MentionScope", "ModelOption", "QuietOption", "annotate"]
 
 
 class MentionScope(StrEnum):
@@ -30,6 +30,10 @@ ModelOption = Annotated[
     str | None,
     typer.Option("--model", metavar="FOLDER_OR_ID", help="A saved model; the bundled checkpoint when left out."),
 ]
+KnowledgeBaseOption = Annotated[
+    Path | None,
+    typer.Option("--knowledge-base", metavar="DIR", help="A knowledge base in place of the model's own."),
+]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Errors only: no progress bar, no warnings.")]
 
 # What a page shows at a mention, unless told otherwise.
@@ -37,7 +41,10 @@ _ON_A_PAGE = {"evidence": True, "top_k": 3}
 
 
 def annotate(
-    files: Annotated[list[str], typer.Argument(metavar="FILE", help="UTF-8 text files; - is standard input.")],
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE...", help="UTF-8 files: a text each, or documents (.jsonl); - is standard input."),
+    ],
     kind: Annotated[
         Format | None,
         typer.Option(
@@ -53,7 +60,12 @@ def annotate(
             "--output", "-o", metavar="FILE|DIR", help="A file for all, or a folder (DIR/) for a file a text."
         ),
     ] = None,
+    input_kind: Annotated[
+        InputFormat | None,
+        typer.Option("--input-format", help="A text a file, or a document a line; what the name says if left out."),
+    ] = None,
     model: ModelOption = None,
+    knowledge_base: KnowledgeBaseOption = None,
     mention_scope: Annotated[
         MentionScope | None,
         typer.Option(help="Mentions to look for: names only, or all with pronouns; the model's default if left out."),
@@ -72,12 +84,13 @@ def annotate(
         float | None, typer.Option(min=0.0, max=1.0, help="Less probable links become NIL, such mentions are dropped.")
     ] = None,
     device: Annotated[str | None, typer.Option(help="Where the model runs: cpu, cuda, cuda:1, mps …")] = None,
-    batch_size: Annotated[int, typer.Option(min=1, help="Files that the model reads at once.")] = 1,
+    batch_size: Annotated[int, typer.Option(min=1, help="Documents that the model reads at once.")] = 1,
     quiet: QuietOption = False,
 ) -> None:
-    """Annotate text files: clusters of mentions, each with its entity or NIL.
+    """Annotate texts: clusters of mentions, each with its entity or NIL.
 
-    A file that cannot be read or annotated is named on standard error, the others are done all the same,
+    A line of a .jsonl file is an object with "text", and what is known of it already: "id", "mentions", "candidates" …
+    A file or line that cannot be read or annotated is named on standard error, the others are done all the same,
     and the exit status is 1.
     """
     kind = _format(kind, as_json, output)
@@ -90,15 +103,16 @@ def annotate(
     }
     try:
         target = Output(kind, output, files, legend=not quiet)
-        with ProgressBar("Annotating", len(files), shown=len(files) > 1 and not quiet) as progress:
+        total = None if quiet else count_documents(files, input_kind)
+        with ProgressBar("Annotating", total, shown=total != 1 and not quiet) as progress:
             job = _Job(
-                lambda: _load(model, device, quiet=quiet),
+                lambda: _load(model, device, knowledge_base, quiet=quiet),
                 parameters,
                 progress,
                 say_warnings=kind is Format.TEXT and not quiet,
                 quiet=quiet,
             )
-            target.take(job.run(files, batch_size))
+            target.take(job.run((item for name in files for item in read_documents(name, input_kind)), batch_size))
     except UnwritableOutputError as error:
         fail(f"cannot write {error}")
     if job.failed:
@@ -110,16 +124,30 @@ def _format(kind: Format | None, as_json: bool, output: str | None) -> Format:
         fail(f"--json is the same as --format jsonl; leave it out beside --format {kind}")
     if as_json:
         return Format.JSONL
-    return kind or (format_of(output) if output is not None else None) or Format.TEXT
+    named = None if output is None else format_of(output)
+    if kind is None and named is None and output is not None and _looks_like_another_format(output):
+        fail(
+            f"cannot tell what to write from the ending of {output}: end it in .txt, .json, .jsonl or .html, name a "
+            f"folder ({output}/), or say --format"
+        )
+    return kind or named or Format.TEXT
 
 
-def _load(model: str | None, device: str | None, *, quiet: bool) -> Callable[..., Any]:
+def _looks_like_another_format(output: str) -> bool:
+    """Whether a name ends as those of some format do; what is wrong with .gz is said where files are opened."""
+    is_folder = output.endswith(("/", "\\")) or Path(output).is_dir()
+    return not is_folder and Path(output).suffix.lower() not in ("", ".gz")
+
+
+def _load(model: str | None, device: str | None, knowledge_base: Path | None, *, quiet: bool) -> Callable[..., Any]:
     """The pipeline on the bundled checkpoint or on ``model``; leaves with status 1 when it cannot be loaded."""
     from safetensors import SafetensorError
 
     from hf_corefel.pipeline_corefel import load_pipeline
 
-    placed = {} if device is None else {"device": device}
+    placed: dict[str, Any] = {} if device is None else {"device": device}
+    if knowledge_base is not None:
+        placed["knowledge_base"] = knowledge_base
     try:
         with warnings_as_messages(quiet=quiet), silent_transformers():
             pipeline: Callable[..., Any] = load_pipeline(model, **placed)
@@ -151,46 +179,43 @@ class _Job:
         self._pipeline: Callable[..., Any] | None = None
         self.failed = False
 
-    def run(self, files: Sequence[str], batch_size: int) -> Iterator[AnnotatedDocument]:
-        """The documents in the order of the files, without those that failed; the bar is off the screen meanwhile."""
-        for start in range(0, len(files), batch_size):
-            texts: list[tuple[str, str]] = []
-            for name in files[start : start + batch_size]:
-                try:
-                    texts.append((name, read_text(name)))
-                except UnreadableInputError as error:
-                    self._fail(f"cannot read {error}")
-            yield from self._annotated(texts)
+    def run(self, items: Iterable[Document | UnreadableInputError], batch_size: int) -> Iterator[AnnotatedDocument]:
+        """The results in the order of the items, without those that failed; the bar is off the screen meanwhile."""
+        batch: list[Document] = []
+        for item in items:
+            if isinstance(item, UnreadableInputError):
+                self._fail(f"cannot read {item}")
+                continue
+            batch.append(item)
+            if len(batch) == batch_size:
+                yield from self._annotated(batch)
+                batch = []
+        yield from self._annotated(batch)
 
-    def _annotated(self, texts: list[tuple[str, str]]) -> Iterator[AnnotatedDocument]:
-        if not texts:
+    def _annotated(self, batch: Sequence[Document]) -> Iterator[AnnotatedDocument]:
+        if not batch:
             return
         if self._pipeline is None:
             self._pipeline = self._load()
-        several = len(texts) > 1
         try:
             with warnings_as_messages(quiet=self._quiet):
-                found = (
-                    self._pipeline([text for _, text in texts], batch_size=len(texts), **self._parameters)
-                    if several
-                    else [self._pipeline(texts[0][1], **self._parameters)]
-                )
+                found = self._pipeline(batch, batch_size=len(batch), **self._parameters)
         except (ValueError, RuntimeError, MemoryError, OSError) as error:
             # RuntimeError is also how torch says that memory ran out: the next file may be smaller.
-            if several:
+            if len(batch) > 1:
                 # Each alone, so that one bad file costs no other.
-                for one in texts:
+                for one in batch:
                     yield from self._annotated([one])
             else:
-                self._fail(f"cannot annotate {texts[0][0]}: {error or type(error).__name__}")
+                self._fail(f"cannot annotate {batch[0].id}: {error or type(error).__name__}")
             return
-        for (name, _), data in zip(texts, found, strict=True):
-            document = replace(AnnotatedDocument.from_dict(data), id=name)
+        for data in found:
+            document = AnnotatedDocument.from_dict(data)
             with self._progress.aside():
                 yield document
                 if self._say_warnings:
                     for warning in document.warnings:
-                        complain(f"{name}: warning: {warning}")
+                        complain(f"{document.id}: warning: {warning}")
             self._progress.advance()
 
     def _fail(self, message: str) -> None:

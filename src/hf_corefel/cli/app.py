@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from hf_corefel.cli.annotate import ModelOption, QuietOption, annotate
+from hf_corefel.cli.annotate import KnowledgeBaseOption, ModelOption, QuietOption, annotate
 from hf_corefel.cli.corpus import corpus_app
 from hf_corefel.cli.kb import kb_app
 from hf_corefel.cli.messages import fail, warnings_as_messages
@@ -55,9 +55,7 @@ def evaluate(
     ],
     split: Annotated[str, typer.Option(help="The part of the corpus to score.")] = "test",
     model: ModelOption = None,
-    knowledge_base: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="A knowledge base in place of the model's own.")
-    ] = None,
+    knowledge_base: KnowledgeBaseOption = None,
     mention_scope: Annotated[
         str | None, typer.Option(metavar="SCOPE", help="Mentions to look for: named or all; GUM's gold has the same.")
     ] = None,

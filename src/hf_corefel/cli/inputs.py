@@ -1,34 +1,98 @@
-"""Reads the texts that the command is given."""
+"""Reads the texts and documents that the command is given."""
 
 from __future__ import annotations
 
+import gzip
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from enum import StrEnum
 from pathlib import Path
+from typing import IO, cast
+from zlib import error as ZlibError
 
-__all__ = ["STDIN", "UnreadableInputError", "read_text"]
+from hf_corefel.documents import Document, DocumentError
+from hf_corefel.formats.jsonl import documents_of_lines
+
+__all__ = ["STDIN", "InputFormat", "UnreadableInputError", "count_documents", "read_documents"]
 
 STDIN = "-"
 
 
+class InputFormat(StrEnum):
+    """What a file holds: one text, or a document a line."""
+
+    TEXT = "text"
+    JSONL = "jsonl"
+
+
 class UnreadableInputError(Exception):
-    """A file cannot be read as text; the message names the file and the reason."""
+    """A file, or a line of one, cannot be read; the message names the place and the reason."""
 
 
-def read_text(name: str) -> str:
-    """The text of a file, or of standard input when ``name`` is ``-``.
+def _format(name: str, kind: InputFormat | None) -> InputFormat:
+    """JSON lines where the name ends in ``.jsonl`` or ``.jsonl.gz``, else text, unless the kind is given."""
+    return kind or (InputFormat.JSONL if name.lower().endswith((".jsonl", ".jsonl.gz")) else InputFormat.TEXT)
 
-    Line ends are kept as they are, so that offsets count the code points of the file itself; a byte
-    order mark at the beginning is no part of the text.
 
-    Raises:
-        UnreadableInputError: When the file is missing, is no file, may not be read, or is not UTF-8.
-    """
+@contextmanager
+def _opened(name: str) -> Iterator[IO[bytes]]:
+    """The bytes of a file, decompressed where its name ends in ``.jsonl.gz``, or of standard input."""
     try:
-        data = sys.stdin.buffer.read() if name == STDIN else Path(name).read_bytes()
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UnreadableInputError(
-            f"{name}: not UTF-8 text (byte 0x{data[error.start]:02x} at position {error.start})"
-        ) from error
+        if name == STDIN:
+            yield sys.stdin.buffer
+        else:
+            with gzip.open(name) if name.lower().endswith(".jsonl.gz") else Path(name).open("rb") as file:
+                yield cast(IO[bytes], file)
+    except (EOFError, ZlibError, gzip.BadGzipFile) as error:
+        raise UnreadableInputError(f"{name}: damaged gzip file: {error}") from error
     except OSError as error:
         raise UnreadableInputError(f"{name}: {error.strerror or error}") from error
+
+
+def count_documents(names: Sequence[str], kind: InputFormat | None = None) -> int | None:
+    """How many documents the files hold, for a progress bar; None when that is not known before they are read."""
+    total = 0
+    for name in names:
+        if _format(name, kind) is InputFormat.TEXT:
+            total += 1
+        elif name == STDIN:
+            return None
+        else:
+            try:
+                with _opened(name) as file:
+                    total += sum(1 for line in file if line.strip())
+            except UnreadableInputError:
+                total += 1
+    return total
+
+
+def read_documents(name: str, kind: InputFormat | None = None) -> Iterator[Document | UnreadableInputError]:
+    """The documents of a file, each with an id; in the place of one that cannot be read, the error.
+
+    A text is one document, with the file's name as id. Its line ends are kept as they are, so that offsets count the
+    code points of the file itself; a byte order mark at the beginning is no part of the text. A line of JSON lines is
+    what `Document.to_dict` gives, of which only ``text`` has to be there; the id is the file's name and the number of
+    the line where it has none.
+
+    Args:
+        name: The file; ``-`` is standard input.
+        kind: What it holds; what its name says when None.
+    """
+    try:
+        with _opened(name) as file:
+            if _format(name, kind) is InputFormat.TEXT:
+                yield Document(file.read().decode("utf-8-sig"), id=name)
+                return
+            for number, found in documents_of_lines(file, Document):
+                if isinstance(found, DocumentError):
+                    hint = "; say --input-format text for a file of plain text" if "no valid JSON" in str(found) else ""
+                    yield UnreadableInputError(f"{name}:{number}: {found}{hint}")
+                else:
+                    yield found if found.id is not None else replace(found, id=f"{name}:{number}")
+    except UnicodeDecodeError as error:
+        place = f"byte 0x{error.object[error.start]:02x} at position {error.start}"
+        yield UnreadableInputError(f"{name}: not UTF-8 text ({place})")
+    except UnreadableInputError as error:
+        yield error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from io import StringIO
@@ -27,13 +28,15 @@ class Format(StrEnum):
     HTML = "html"
 
 
+_OTHER_SUFFIXES = {".htm": Format.HTML}
 _SUFFIXES = {Format.TEXT: ".txt", Format.JSON: ".json", Format.JSONL: ".jsonl", Format.HTML: ".html"}
 
 
 def format_of(name: str) -> Format | None:
     """The format that the name of a file stands for; None when it stands for none."""
     plain = name.lower().removesuffix(".gz")
-    return next((kind for kind, suffix in _SUFFIXES.items() if plain.endswith(suffix)), None)
+    endings = {**{suffix: kind for kind, suffix in _SUFFIXES.items()}, **_OTHER_SUFFIXES}
+    return next((kind for suffix, kind in endings.items() if plain.endswith(suffix)), None)
 
 
 class UnwritableOutputError(Exception):
@@ -58,6 +61,7 @@ class Output:
     def __init__(self, kind: Format, target: str | None, inputs: Sequence[str], *, legend: bool = True) -> None:
         self._kind, self._legend = kind, legend
         self._target = None if target is None else Path(target)
+        self._names = frozenset(inputs)
         self._inputs = {Path(name).resolve() for name in inputs if name != STDIN}
         self._taken: set[Path] = set()
         self._is_folder = self._target is not None and (str(target).endswith(("/", "\\")) or self._target.is_dir())
@@ -136,7 +140,14 @@ class Output:
     def _path_for(self, name: str) -> Path:
         """A file of its own for a document, in the folder; files of one name in several folders get numbers."""
         assert self._target is not None
-        stem, suffix = "stdin" if name == STDIN else Path(name).stem, _SUFFIXES[self._kind]
+        suffix = _SUFFIXES[self._kind]
+        if name == STDIN:
+            stem = "stdin"
+        elif name in self._names:
+            stem = Path(name).stem
+        else:
+            # The id of a document in JSON lines, in which a dot is no ending and a slash no folder.
+            stem = re.sub(r"[^\w.-]", "_", name)
         path, number = self._target / f"{stem}{suffix}", 1
         while path in self._taken or path.resolve() in self._inputs:
             number += 1

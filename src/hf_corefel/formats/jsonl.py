@@ -11,7 +11,7 @@ from typing import IO, Any, TypeVar, cast, overload
 
 from ..documents import AnnotatedDocument, Document, DocumentError
 
-__all__ = ["read_jsonl", "write_jsonl"]
+__all__ = ["documents_of_lines", "read_jsonl", "write_jsonl"]
 
 D = TypeVar("D", Document, AnnotatedDocument)
 
@@ -44,16 +44,25 @@ def read_jsonl(path: str | Path, kind: type[Any] = Document, *, strict: bool = T
     """
     path = Path(path)
     with _open(path, "rb") as file:
-        # Only line feeds end a line: JSON may hold the other separators of Unicode.
-        for number, raw in enumerate(file, start=1):
-            if raw.strip():
-                try:
-                    yield kind.from_dict(_parse(raw, first=number == 1))
-                except DocumentError as error:
-                    message = f"{path}:{number}: {error}"
-                    if strict:
-                        raise DocumentError(message) from error
-                    warnings.warn(f"skipped: {message}", stacklevel=2)
+        for number, found in documents_of_lines(file, kind):
+            if not isinstance(found, DocumentError):
+                yield found
+            elif strict:
+                raise DocumentError(f"{path}:{number}: {found}") from found
+            else:
+                warnings.warn(f"skipped: {path}:{number}: {found}", stacklevel=2)
+
+
+def documents_of_lines(file: Iterable[bytes], kind: type[D]) -> Iterator[tuple[int, D | DocumentError]]:
+    """The documents of a file of JSON lines with the numbers of their lines; for an invalid line what is wrong."""
+    # Only line feeds end a line: JSON may hold the other separators of Unicode.
+    for number, raw in enumerate(file, start=1):
+        if raw.strip():
+            try:
+                found: D | DocumentError = kind.from_dict(_parse(raw, first=number == 1))
+            except DocumentError as error:
+                found = error
+            yield number, found
 
 
 def write_jsonl(path: str | Path, documents: Iterable[Document | AnnotatedDocument]) -> int:
