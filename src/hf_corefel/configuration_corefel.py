@@ -55,6 +55,7 @@ _FLAGS = (
     "use_entity_product",
     "use_entity_context",
     "use_entity_support",
+    "use_pair_entities",
     "use_pair_matches",
 )
 
@@ -120,6 +121,7 @@ class CorefELConfig(PretrainedConfig):
         ffnn_depth: Hidden layers of each of them.
         pair_product_dim: Width of the low-rank product g_i ⊙ g_j of the pair scorer; 0 takes the full product.
         use_pair_matches: Feeds FFNN_C what words and candidates two spans share (not in the paper).
+        use_pair_entities: Feeds FFNN_C what entities either span may stand for (not in the paper).
         entity_vector_size: Width D of the knowledge base's entity vectors.
         max_candidates: Candidates looked up for a span (K), best priors first.
         use_candidate_prior: Feeds the candidate's log prior to FFNN_L (not in the paper).
@@ -166,6 +168,7 @@ class CorefELConfig(PretrainedConfig):
         ffnn_depth: int = 2,
         pair_product_dim: int = 0,
         use_pair_matches: bool = False,
+        use_pair_entities: bool = False,
         entity_vector_size: int = 200,
         max_candidates: int = 16,
         use_candidate_prior: bool = False,
@@ -209,6 +212,7 @@ class CorefELConfig(PretrainedConfig):
         self.ffnn_depth = ffnn_depth
         self.pair_product_dim = pair_product_dim
         self.use_pair_matches = use_pair_matches
+        self.use_pair_entities = use_pair_entities
         self.entity_vector_size = entity_vector_size
         self.max_candidates = max_candidates
         self.use_candidate_prior = use_candidate_prior

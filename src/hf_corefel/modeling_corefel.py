@@ -14,6 +14,7 @@ from transformers.utils import logging
 from .configuration_corefel import HEAD_MODULES, CorefELConfig, readable_positions
 from .heads import EdgeScores, GoldClustering, Head, make_head
 from .layers import EntityScorer, MentionPruner, PairScorer, SpanRepresentation, WindowEncoder, indivisible_modules
+from .layers.entities import expected_entities
 from .layers.enumerated import SpanTensors, score_spans
 from .layers.matches import LateInput, match_features
 from .model_output import CorefELOutput
@@ -135,6 +136,7 @@ class CorefELModel(CorefELPreTrainedModel):
                 config.pair_product_dim,
                 with_root=_PAIR_ROOT in names,
                 use_matches=config.use_pair_matches,
+                entity_size=config.entity_vector_size if config.use_pair_entities else 0,
             )
         elif _PAIR_ROOT in names - has:
             self.pairs.add_root()
@@ -333,8 +335,11 @@ class CorefELModel(CorefELPreTrainedModel):
                     raise ValueError("span_word, word_forms: needed with use_pair_matches; CorefELProcessor gives them")
                 words = span_word.gather(1, index), span_width.gather(1, index)
                 matches = match_features(word_forms, *words, kept_candidates, kept_priors, mask)
-            pair = self.pairs(spans, antecedents_only=config.head != "global", matches=matches)
-            root_pair = self.pairs(spans, of_root=True) if _PAIR_ROOT in needs else root_pair
+            meanings = None
+            if config.use_pair_entities:
+                meanings = expected_entities(kept_candidates, kept_priors, entity_vectors)
+            pair = self.pairs(spans, antecedents_only=config.head != "global", matches=matches, meanings=meanings)
+            root_pair = self.pairs(spans, meanings=meanings, of_root=True) if _PAIR_ROOT in needs else root_pair
         output = CorefELOutput(
             span_scores=span_scores,
             kept=kept,

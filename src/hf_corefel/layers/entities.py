@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from .ffnn import FeedForward
 from .matches import LateInput
 
-__all__ = ["EntityScorer"]
+__all__ = ["EntityScorer", "expected_entities"]
 
 # How probable the entity is at its best span of the document; how often it is expected at the others.
 _NUM_SUPPORTS = 2
@@ -129,6 +129,21 @@ class EntityScorer(nn.Module):
         if self.factor is not None and self.product is not None:
             hidden = hidden + self.product(self.factor(spans) * vector)
         return self.ffnn(hidden)
+
+
+def expected_entities(candidates: Tensor, log_priors: Tensor, entity_vectors: Tensor) -> Tensor:
+    """Σ_e p(e|i) e of the candidates ``[B, N, K]`` of each span: ``[B, N, D]``, 0 where it has none.
+
+    Priors that sum to more than 1, as given ones may, are taken by their shares.
+    """
+    batch, n, k = (candidates >= 0).nonzero(as_tuple=True)
+    weights = log_priors.new_zeros(candidates.shape)
+    weights[batch, n, k] = log_priors[batch, n, k].exp()
+    weights = weights / weights.sum(dim=-1, keepdim=True).clamp(min=1.0)
+    count, size = candidates.shape[1], entity_vectors.shape[-1]
+    vectors = entity_vectors[batch, candidates[batch, n, k]] * weights[batch, n, k].unsqueeze(-1)
+    total = vectors.new_zeros(len(candidates) * count, size).index_add(0, batch * count + n, vectors)
+    return total.view(len(candidates), count, size)
 
 
 def _document_mean(vectors: Tensor, batch: Tensor, rows: Tensor, weights: Tensor) -> Tensor:

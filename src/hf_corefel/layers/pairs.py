@@ -37,6 +37,9 @@ class PairScorer(nn.Module):
         product_dim: Width of the product: g is first projected to it; 0 takes the full product.
         with_root: Adds the learned root vector of the global head.
         use_matches: Feeds what the two spans have in common, see `hf_corefel.layers.matches`.
+        entity_size: Width D of entity vectors: feeds the mean vector m of the entities that each span may stand for, by
+            itself and as g + W m in place of g in the product. "The company" is no word of "Volkswagen", but
+            the entity's description has it. 0 leaves them out.
     """
 
     def __init__(
@@ -49,6 +52,7 @@ class PairScorer(nn.Module):
         product_dim: int,
         with_root: bool,
         use_matches: bool = False,
+        entity_size: int = 0,
     ) -> None:
         super().__init__()
         first = FeedForward.first_size(ffnn_size, depth)
@@ -59,6 +63,8 @@ class PairScorer(nn.Module):
         self.distance = nn.Embedding(NUM_DISTANCES, distance_size)
         self.distance_project = nn.Linear(distance_size, first, bias=False)
         self.match = LateInput(NUM_MATCHES, first, bias=False) if use_matches else None
+        sizes = {"child": first, "parent": first, "factor": product_dim or span_size} if entity_size else {}
+        self.meaning = nn.ModuleDict({name: LateInput(entity_size, size, bias=False) for name, size in sizes.items()})
         self.ffnn = FeedForward(ffnn_size, depth, dropout)
         self.span_size = span_size
         if with_root:
@@ -69,7 +75,12 @@ class PairScorer(nn.Module):
         self.root = nn.Parameter(torch.empty(self.span_size))
 
     def forward(
-        self, spans: Tensor, antecedents_only: bool = False, matches: Tensor | None = None, of_root: bool = False
+        self,
+        spans: Tensor,
+        antecedents_only: bool = False,
+        matches: Tensor | None = None,
+        meanings: Tensor | None = None,
+        of_root: bool = False,
     ) -> Tensor:
         """Scores of ordered pairs, or of the root as parent.
 
@@ -77,6 +88,7 @@ class PairScorer(nn.Module):
             spans: ``[B, N, G]`` kept spans in reading order.
             antecedents_only: Scores only parents before their child, half of the work (local heads).
             matches: ``[B, N, N, 5]`` from `match_features`, where the scorer uses them.
+            meanings: ``[B, N, D]`` from `expected_entities`, likewise.
             of_root: Gives `score_root` instead. Whatever places modules on devices only sees calls of `forward`.
 
         Returns:
@@ -84,10 +96,11 @@ class PairScorer(nn.Module):
             `antecedents_only` the lower triangle, is 0 and means nothing.
         """
         if of_root:
-            return self.score_root(spans)
+            return self.score_root(spans, meanings)
         batch, count, _ = spans.shape
         scores = spans.new_zeros(batch, count, count)
-        child, parent, factor = self.child(spans), self.parent(spans), self._factor(spans)
+        child, parent = self._child(spans, meanings), self._with(self.parent(spans), "parent", meanings)
+        factor = self._with(self._factor(spans), "factor", meanings)
         distance = self._distances(spans)
         early, late = torch.triu_indices(count, count, offset=1, device=spans.device)
         step = max(1, len(early) if torch.is_grad_enabled() else _CHUNK // max(1, batch))
@@ -105,11 +118,23 @@ class PairScorer(nn.Module):
                 scores = scores.index_put((_all(batch, i), j, i), backward)
         return scores
 
-    def score_root(self, spans: Tensor) -> Tensor:
-        """Φc(root, s) ``[B, N]`` of kept spans ``[B, N, G]``, the root as parent at distance 0; it matches nothing."""
-        shared = self.product(self._factor(spans) * self._factor(self.root))
+    def score_root(self, spans: Tensor, meanings: Tensor | None = None) -> Tensor:
+        """Φc(root, s) ``[B, N]`` of kept spans ``[B, N, G]`` with their meanings ``[B, N, D]``.
+
+        The root is a parent at distance 0 that matches nothing and stands for nothing.
+        """
+        shared = self.product(self._with(self._factor(spans), "factor", meanings) * self._factor(self.root))
         shared = shared + self._distances(spans)[0]
-        return self._score(shared, self.child(spans), self.parent(self.root))
+        return self._score(shared, self._child(spans, meanings), self.parent(self.root))
+
+    def _child(self, spans: Tensor, meanings: Tensor | None) -> Tensor:
+        return self._with(self.child(spans), "child", meanings)
+
+    def _with(self, projected: Tensor, name: str, meanings: Tensor | None) -> Tensor:
+        """What spans give to an input, and what the entities give that they may stand for."""
+        if name not in self.meaning or meanings is None:
+            return projected
+        return projected + self.meaning[name](meanings.to(projected.dtype))
 
     def _distances(self, like: Tensor) -> Tensor:
         # Through the embedding's own call, which brings its weights where they wait elsewhere (``device_map``).
