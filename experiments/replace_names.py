@@ -1,6 +1,7 @@
 """Make training passages in which later names of DWIE's articles give way to descriptions and pronouns.
 
-    python experiments/replace_names.py --data-dir path/to/DWIE --descriptions wiki_vital_en.jsonl.gz --out replaced.jsonl
+    python experiments/replace_names.py --data-dir path/to/DWIE --descriptions wiki_vital_en.jsonl.gz --copies 3 \
+        --out runs/replaced.jsonl
 
 DWIE annotates names only. What an article says of its entities (type, gender, nationality) and the first sentence of
 their Wikipedia articles tell how else they may be called: "Angela Merkel … Merkel said" becomes "Angela Merkel … the
@@ -46,17 +47,30 @@ TITLES = {"Pope": ("pope", "pontiff"), "King": ("king", "monarch"), "Queen": ("q
 NOT_REPLACED = {"role", "value", "time", "money", "footer", "none", "skip", "gpe0-x", "loc-x", "religion-x", "gpe1-x"}
 # No mentions under the scope of all mentions: a role is part of a name's mention, times and sums are seldom named.
 NOT_MENTIONS = {"role", "value", "time", "money", "footer", "none", "skip"}
+# How many names are replaced: few of those that come first in a passage, so that not every description follows a name;
+# of those that come later; of later names of countries and cities, of which there are many. By pronouns where one
+# is clear, and with a nationality where it is known.
+FIRST_SHARE, LATER_SHARE, PLACE_SHARE = 0.03, 0.75, 0.3
+PRONOUN_SHARE, ADJECTIVE_SHARE = 0.45, 0.35
 PRONOUNS = {"male": ("he", "him", "his"), "female": ("she", "her", "her"), "thing": ("it", "it", "its")}
 THINGS = {"organization", "gpe0", "gpe1", "gpe2", "company", "event", "igo", "party", "product", "film_title"}
 
-_PREPOSITIONS = set("of to with by for from against about on after before at between under over behind than".split())
-_SUBJECT_BEFORE = set("that and but when as while because if whether since although what where which so".split())
+_PREPOSITIONS = {
+    "of", "to", "with", "by", "for", "from", "against", "about", "on", "after", "before", "at", "between", "under",
+    "over", "behind", "than",
+}  # fmt: skip
+_SUBJECT_BEFORE = {
+    "that", "and", "but", "when", "as", "while", "because", "if", "whether", "since", "although", "what", "where",
+    "which", "so",
+}  # fmt: skip
 # What may follow a noun phrase that stands by itself.
-_AFTER = set(
-    """is was are were has have had will would can could may might must should did does do said says told tells and or
-    but in on at to for who which that with by from after before during as of also not into over under against about
-    since until because while when where than then there whether if still already never now later again""".split()
-)
+_AFTER = {
+    "is", "was", "are", "were", "has", "have", "had", "will", "would", "can", "could", "may", "might", "must",
+    "should", "did", "does", "do", "said", "says", "told", "tells", "and", "or", "but", "in", "on", "at", "to",
+    "for", "who", "which", "that", "with", "by", "from", "after", "before", "during", "as", "of", "also", "not",
+    "into", "over", "under", "against", "about", "since", "until", "because", "while", "when", "where", "than",
+    "then", "there", "whether", "if", "still", "already", "never", "now", "later", "again",
+}  # fmt: skip
 _OCCUPATION = re.compile(
     r"(?:served as|is|was|as) (?:an?|the)? ?(?:[\w-]+ ){0,3}?"
     r"(president|chancellor|prime minister|secretary[- ]general|king|queen|emperor|pope)\b",
@@ -66,6 +80,21 @@ _FIRST_NOUN = re.compile(
     r"\b(?:is|was) an? ((?:[\w'-]+ ){0,5}?[\w'-]+?)"
     r"(?=,| who| that| which| from| in\b| of\b| and| based| headquartered| located| founded| or\b|\.|\()"
 )
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an entity is mentioned, and the words that take the place of the text there."""
+
+    begin: int
+    end: int
+    number: int
+    words: str | None = None
+
+    def overlaps(self, other: Place) -> bool:
+        """Whether another mention has characters of this one."""
+        same = (self.begin, self.end) == (other.begin, other.end)
+        return not same and self.begin < other.end and other.begin < self.end
 
 
 @dataclass
@@ -155,12 +184,13 @@ def _stands_alone(text: str, begin: int, end: int) -> tuple[str, str] | None:
 
 
 def replacement(
-    text: str, begin: int, end: int, entity: Entity, rng: random.Random, *, nouns: Sequence[str], pronoun: bool
-) -> tuple[int, int, str] | None:
-    """Where and with what a name may be replaced: a pronoun, or "the" and one of the nouns; None where it may not.
+    text: str, mention: Place, entity: Entity, rng: random.Random, *, nouns: Sequence[str], pronoun: bool
+) -> Place | None:
+    """A name's place with a pronoun, or "the" and one of the nouns, for words; None where it may not be replaced.
 
     The place takes in an article before the name and, for a pronoun, the possessive ending after it.
     """
+    begin, end = mention.begin, mention.end
     context = _stands_alone(text, begin, end)
     if context is None:
         return None
@@ -181,12 +211,12 @@ def replacement(
         else:
             return None
     elif nouns:
-        adjective = rng.choice(entity.adjectives) + " " if entity.adjectives and rng.random() < 0.35 else ""
+        adjective = rng.choice(entity.adjectives) + " " if entity.adjectives and rng.random() < ADJECTIVE_SHARE else ""
         word = f"the {adjective}{rng.choice(nouns)}"
         starts = begin == 0 or text[:begin].rstrip(' "“')[-1:] in ".!?\n:"
     else:
         return None
-    return begin, end, word[0].upper() + word[1:] if starts else word
+    return Place(begin, end, mention.number, word[0].upper() + word[1:] if starts else word)
 
 
 def replaced_passage(
@@ -197,67 +227,61 @@ def replaced_passage(
     while start < stop and text[start].isspace():
         start += 1
     mentions = sorted(
-        (b, -e, number) for number, x in enumerate(entities) for b, e in x.mentions if start <= b < e <= stop
+        (Place(b, e, number) for number, x in enumerate(entities) for b, e in x.mentions if start <= b < e <= stop),
+        key=lambda place: (place.begin, -place.end, place.number),
     )
-    kept: list[tuple[int, int, int, str]] = []
-    last_seen: list[int] = []
+    kept: list[Place] = []
+    # What was mentioned so far, the latest last, and where each ended.
+    order: list[int] = []
+    ends: dict[int, int] = {}
     covered, edits = start, 0
-    seen: dict[int, int] = {}
-    for b, negative_end, number in mentions:
-        e, entity = -negative_end, entities[number]
-        if b < covered:
-            # Inside a place that was replaced, or inside another mention, which stays as it is.
+    for mention in mentions:
+        if mention.begin < covered:
+            # Inside a place that was replaced.
             continue
-        nested = any(b < other[1] * -1 and other[0] < e and other[:2] != (b, -e) for other in mentions)
-        rivals = [entities[other] for other in last_seen if other != number]
-        known = number in seen
-        recent = (
-            last_seen[-1:] == [number]
-            or not any(
-                other.kind == entity.kind for other in [entities[n] for n in last_seen[last_seen.index(number) + 1 :]]
-            )
-            if known
-            else False
-        )
-        nouns = [n for n in entity.nouns if recent or not any(n in rival.nouns for rival in rivals)]
-        near = known and text[seen[number] : b].count(". ") <= 2
+        number, entity = mention.number, entities[mention.number]
+        known = number in ends
+        rivals = [entities[other] for other in order if other != number]
+        later = [entities[other] for other in order[order.index(number) + 1 :]] if known else rivals
+        recent = known and not any(other.kind == entity.kind for other in later)
+        nouns = [noun for noun in entity.nouns if recent or not any(noun in rival.nouns for rival in rivals)]
+        near = known and text[ends[number] : mention.begin].count(". ") <= 2
+        alone = not any(mention.overlaps(other) for other in mentions)
         edit = None
-        if not nested and not entity.types & NOT_REPLACED and rng.random() < (_share(entity) if known else 0.03):
-            edit = replacement(text, b, e, entity, rng, nouns=nouns, pronoun=near and recent and rng.random() < 0.45)
-        if edit and edit[0] >= covered:
-            kept.append((edit[0], edit[1], number, edit[2]))
-            edits += 1
+        if alone and not entity.types & NOT_REPLACED and rng.random() < (_share(entity) if known else FIRST_SHARE):
+            pronoun = near and recent and rng.random() < PRONOUN_SHARE
+            edit = replacement(text, mention, entity, rng, nouns=nouns, pronoun=pronoun)
+        if edit and edit.begin >= covered:
+            covered, edits = edit.end, edits + 1
+            kept.append(edit)
         else:
-            kept.append((b, e, number, text[b:e]))
-        covered = kept[-1][1] if edit else covered
-        seen[number] = e
-        last_seen = [other for other in last_seen if other != number] + [number]
-    if not edits:
-        return None
-    return _written(text, (start, stop), kept, entities, name)
+            kept.append(mention)
+        ends[number] = mention.end
+        order = [*(other for other in order if other != number), number]
+    return _written(text, (start, stop), kept, entities, name) if edits else None
 
 
 def _share(entity: Entity) -> float:
-    """How many of its later names are replaced: countries and cities have so many that fewer are enough."""
-    return 0.3 if entity.types & {"gpe0", "gpe1", "gpe2"} else 0.75
+    return PLACE_SHARE if entity.types & {"gpe0", "gpe1", "gpe2"} else LATER_SHARE
 
 
 def _written(
-    text: str, span: tuple[int, int], kept: Sequence[tuple[int, int, int, str]], entities: Sequence[Entity], name: str
+    text: str, span: tuple[int, int], kept: Sequence[Place], entities: Sequence[Entity], name: str
 ) -> Document:
-    """The text with every place of `kept` in its new words, and the mentions there. Places may nest, edits not."""
-    shift: list[tuple[int, int]] = []
+    """The text with the new words, and all mentions there. Mentions may nest, new words not."""
     parts, position = [], span[0]
-    for b, e, _, words in kept:
-        if text[b:e] != words:
-            parts += [text[position:b], words]
-            shift.append((b, len(words) - (e - b)))
-            position = e
+    moves: list[tuple[int, int]] = []
+    for place in kept:
+        if place.words is not None:
+            parts += [text[position : place.begin], place.words]
+            moves.append((place.begin, len(place.words) - (place.end - place.begin)))
+            position = place.end
     new_text = "".join([*parts, text[position : span[1]]])
     clusters: dict[int, list[Mention]] = {}
-    for b, _, number, words in kept:
-        begin = b - span[0] + sum(change for place, change in shift if place < b)
-        clusters.setdefault(number, []).append(Mention(begin, begin + len(words), words))
+    for place in kept:
+        words = text[place.begin : place.end] if place.words is None else place.words
+        begin = place.begin - span[0] + sum(move for where, move in moves if where < place.begin)
+        clusters.setdefault(place.number, []).append(Mention(begin, begin + len(words), words))
     gold = [Cluster(tuple(mentions), entities[number].link) for number, mentions in clusters.items()]
     offsets = sorted(mention.offsets for cluster in gold for mention in cluster.mentions)
     return Document(new_text, name, mentions=offsets, clusters=gold, mention_scope="all")

@@ -18,6 +18,7 @@ from transformers.utils import logging as transformers_logging
 
 from hf_corefel import CorefELConfig, CorefELModel, CorefELProcessor, Document
 from hf_corefel.configuration_corefel import HEADS
+from hf_corefel.layers.matches import LateInput
 
 Make = Callable[..., CorefELModel]
 MakeProcessor = Callable[[CorefELConfig], CorefELProcessor]
@@ -28,6 +29,7 @@ EVERYTHING = {
     "use_width_prior": True,
     "use_candidate_prior": True,
     "pair_product_dim": 5,
+    "use_pair_entities": True,
     "use_pair_matches": True,
     "edge_activation": "arsinh",
 }
@@ -304,18 +306,28 @@ def test_token_embeddings_can_be_resized(
     assert model.get_input_embeddings() is replacement
 
 
-def test_a_trained_model_that_gets_matches_scores_as_before(
-    tmp_path: Path, tiny_model: Make, tiny_processor: MakeProcessor
+@pytest.mark.parametrize("name", ["use_pair_matches", "use_pair_entities"])
+def test_a_trained_model_that_gets_another_input_scores_as_before(
+    tmp_path: Path, tiny_model: Make, tiny_processor: MakeProcessor, name: str
 ) -> None:
     plain = tiny_model(seed=5)
     plain.save_pretrained(tmp_path)
-    informed = CorefELModel.from_pretrained(tmp_path, use_pair_matches=True).eval()
-    inputs = tiny_processor(plain.config)("Angela Merkel met Barack Obama. Merkel spoke.").inputs
+    informed = CorefELModel.from_pretrained(tmp_path, **{name: True}).eval()
+    inputs = tiny_processor(plain.config)("Anna Berg met Carl Moss in Oslo. Berg praised Moss.").inputs
     with torch.no_grad():
         expected, found = plain(**inputs), informed(**inputs)
         assert torch.equal(found.pair, expected.pair) and found.pair.abs().sum() > 0
-        nn.init.normal_(informed.pairs.match.weight)
+        assert torch.equal(found.root_pair, expected.root_pair)
+        late = [module for module in informed.pairs.modules() if isinstance(module, LateInput)]
+        assert late
+        for module in late:
+            nn.init.normal_(module.weight)
         assert not torch.allclose(informed(**inputs).pair, expected.pair)
+
+
+def test_matches_want_the_forms_of_the_words(tiny_model: Make, tiny_processor: MakeProcessor) -> None:
+    informed = tiny_model(use_pair_matches=True)
+    inputs = tiny_processor(informed.config)("Angela Merkel met Barack Obama. Merkel spoke.").inputs
     del inputs["word_forms"]
     with pytest.raises(ValueError, match="word_forms"):
         informed(**inputs)

@@ -192,7 +192,9 @@ def test_documents_in_json_lines(pipeline: FakePipeline) -> None:
     # Taken for a text when one says so; and standard input for documents.
     run("in.jsonl", "--input-format", "text", "--json")
     assert pipeline.documents[-1].text == "\n".join(lines)
-    result = CliRunner().invoke(app, ["annotate", "-", "--input-format", "jsonl", "--json"], input='{"text": "Nothing."}')
+    result = CliRunner().invoke(
+        app, ["annotate", "-", "--input-format", "jsonl", "--json"], input='{"text": "Nothing."}'
+    )
     assert json.loads(result.stdout)["id"] == "-:1"
 
 
@@ -252,7 +254,7 @@ def test_options_reach_the_pipeline(pipeline: FakePipeline) -> None:
     assert pipeline.made == [{"model": "mine", "device": "cpu"}]
     assert pipeline.calls == [
         (
-            TEXT,
+            [TEXT],
             {"mention_scope": "all", "min_probability": 0.5, "top_k": 2, "evidence": True, "resolved_text": True},
         )
     ]
@@ -265,6 +267,7 @@ def test_options_reach_the_pipeline(pipeline: FakePipeline) -> None:
     [
         *(("--top-k", "-1"), ("--min-probability", "2"), ("--min-probability", "high")),
         *(("--batch-size", "0"), ("--mention-scope", "some"), ("--format", "xml")),
+        ("--input-format", "xml"),
     ],
 )
 def test_bad_options_are_named(pipeline: FakePipeline, arguments: tuple[str, str]) -> None:
@@ -306,7 +309,13 @@ def test_progress_for_every_format(pipeline: FakePipeline, monkeypatch: pytest.M
 
 
 def test_format_of_a_name() -> None:
-    names = {"x.html": Format.HTML, "x.htm": Format.HTML, "X.JSON": Format.JSON, "x.jsonl.gz": Format.JSONL, "a.b.txt": Format.TEXT}
+    names = {
+        "x.html": Format.HTML,
+        "x.htm": Format.HTML,
+        "X.JSON": Format.JSON,
+        "x.jsonl.gz": Format.JSONL,
+        "a.b.txt": Format.TEXT,
+    }
     assert {name: format_of(name) for name in names} == names
     assert format_of("x.csv") is None and format_of("json") is None
 

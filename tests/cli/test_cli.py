@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from hf_corefel.cli import app
-from hf_corefel.documents import AnnotatedDocument, Cluster, Mention
+from hf_corefel.documents import AnnotatedDocument, Cluster, Document, Mention
 from hf_corefel.registration import ensure_registered
 from hf_corefel.version import __version__
 
@@ -42,16 +42,17 @@ class FakePipelines:
         self.warnings: tuple[str, ...] = ()
         self.error: Exception | None = None
 
-    def load_pipeline(self, model: str | None = None) -> Callable[[str], dict[str, Any]]:
+    def load_pipeline(self, model: str | None = None) -> Callable[..., list[dict[str, Any]]]:
         self.loaded.append(model)
         if self.error is not None:
             raise self.error
         return self.annotate
 
-    def annotate(self, text: str) -> dict[str, Any]:
-        if text == "broken":
+    def annotate(self, documents: list[Document], batch_size: int) -> list[dict[str, Any]]:
+        assert len(documents) == batch_size
+        if any(document.text == "broken" for document in documents):
             raise ValueError("document: too broken")
-        return annotated(text, self.warnings)
+        return [{**annotated(document.text, self.warnings), "id": document.id} for document in documents]
 
 
 @pytest.fixture

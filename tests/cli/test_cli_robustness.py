@@ -15,16 +15,16 @@ import pytest
 from typer.testing import CliRunner
 
 from hf_corefel.cli import app
-from hf_corefel.documents import AnnotatedDocument
+from hf_corefel.documents import AnnotatedDocument, Document
 
 
 def test_a_file_that_is_too_much_for_memory_does_not_stop_the_others(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def annotate(text: str) -> dict[str, Any]:
-        if text == "huge":
+    def annotate(documents: list[Document], batch_size: int) -> list[dict[str, Any]]:
+        if any(document.text == "huge" for document in documents):
             raise RuntimeError("not enough memory")
-        return AnnotatedDocument(text, []).to_dict()
+        return [AnnotatedDocument(document.text, [], document.id).to_dict() for document in documents]
 
     module = ModuleType("hf_corefel.pipeline_corefel")
     module.load_pipeline = lambda model=None: annotate  # type: ignore[attr-defined]
