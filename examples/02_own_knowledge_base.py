@@ -47,6 +47,8 @@ def main() -> None:
     parser.add_argument("--text", type=Path, help="annotate this file with the new knowledge base")
     parser.add_argument("--out", type=Path, required=True, help="folder of the knowledge base")
     options = parser.parse_args()
+    if options.encoder and options.text:
+        parser.error("--text: the model was not trained on vectors of --encoder; train on them first (03_fine_tune.py)")
 
     descriptions = {}
     if options.descriptions is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +17,7 @@ import hf_corefel
 from hf_corefel.cli import app
 from hf_corefel.cli import kb as kb_commands
 from hf_corefel.cli.kb import FallbackName
-from hf_corefel.kb import Fallback, KnowledgeBase
+from hf_corefel.kb import Fallback, KnowledgeBase, Vectorizer
 from hf_corefel.processing_corefel import KNOWLEDGE_BASE_FOLDER
 from hf_corefel.repositories import FINGERPRINT_FILE
 
@@ -183,10 +184,18 @@ def test_info(folder: Path) -> None:
         "projection": None,
         "fingerprint": kb.fingerprint,
         "provenance": {"source": "test"},
+        "verified": True,
     }
     status, out, _ = run("info", folder)
     rows = dict(line.split(maxsplit=1) for line in out.splitlines())
     assert (status, rows["entities"], rows["provenance"]) == (0, "2", '{"source": "test"}')
+    assert "verified" not in out
+    assert run("info", folder, "--verify")[1].splitlines()[-1].split() == ["verified", "true"]
+
+
+def test_help_shows_the_form_of_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    assert "JSON lines [surface, [[entity, prior], ...]], also .gz." in run("build", "--help")[1]
 
 
 def test_info_of_a_damaged_folder(folder: Path) -> None:
@@ -249,27 +258,57 @@ def test_the_names_of_a_models_files() -> None:
     assert kb_commands.KNOWLEDGE_BASE_FOLDER == KNOWLEDGE_BASE_FOLDER
 
 
-def test_add_with_a_vector_of_the_model(tmp_path: Path, tiny_folder: Path) -> None:
+@pytest.fixture
+def projecting(tmp_path: Path, tiny_folder: Path) -> tuple[Path, Vectorizer]:
+    """A model whose knowledge base has a projection, and the vectorizer that they make."""
     from transformers import AutoTokenizer
 
     from hf_corefel import CorefELModel
     from hf_corefel.entity_vectors import fit_projection, title_vectorizer
 
-    plain = KnowledgeBase.from_pretrained(tiny_folder / "knowledge_base")
     model: Any = CorefELModel.from_pretrained(str(tiny_folder))
     tokenizer = AutoTokenizer.from_pretrained(str(tiny_folder))
+    plain = KnowledgeBase.from_pretrained(tiny_folder / "knowledge_base")
     projection = fit_projection(model.encoder.model, tokenizer, plain, show_progress=False)
-    plain.with_projection(projection).save_pretrained(tmp_path / "kb")
-    arguments = ["--entity", "New_Hall", "--surface", "new hall", "--description", "a hall"]
-    arguments += ["--model", str(tiny_folder)]
-    status, _, err = run("add", tmp_path / "kb", *arguments)
+    folder = tmp_path / "projecting"
+    shutil.copytree(tiny_folder, folder)
+    shutil.rmtree(folder / "knowledge_base")
+    plain.with_projection(projection).save_pretrained(folder / "knowledge_base")
+    return folder, title_vectorizer(model.encoder.model, tokenizer, projection)
+
+
+def test_add_with_a_vector_of_the_model(tmp_path: Path, tiny_folder: Path, projecting: tuple[Path, Vectorizer]) -> None:
+    model, vectorizer = projecting
+    arguments = ["--entity", "New_Hall", "--surface", "new hall", "--description", "a hall", "--model", model]
+    status, _, err = run("add", model / "knowledge_base", *arguments, "--out", tmp_path / "kb")
     assert (status, err) == (0, "")
     kb = KnowledgeBase.from_pretrained(tmp_path / "kb")
-    made = title_vectorizer(model.encoder.model, tokenizer, projection)(["New_Hall"], ["a hall"])[0]
+    made = vectorizer(["New_Hall"], ["a hall"])[0]
     np.testing.assert_allclose(kb.vector_for("New_Hall"), made, atol=np.abs(made).max() / 127)
     status, _, err = run("add", tiny_folder, *arguments, "--out", tmp_path / "other")
     assert (status, err.count("\n")) == (1, 1)
     assert "the knowledge base has none" in err
+
+
+def test_build_with_the_vectors_of_a_model(tmp_path: Path, projecting: tuple[Path, Vectorizer]) -> None:
+    model, vectorizer = projecting
+    known = KnowledgeBase.from_pretrained(model / "knowledge_base")
+    name = next(iter(known.entities()))
+    table = write(tmp_path / "a.jsonl", json.dumps(["x", [[name, 0.5], ["New_Hall", 0.3], ["Old", 0.2]]]))
+    entities = write(tmp_path / "e.jsonl", '{"entity": "New_Hall", "description": "a hall"}\n')
+    out = tmp_path / "out"
+    status, _, err = run("build", "--aliases", table, "--entities", entities, "--model", model, "--out", out)
+    assert (status, err) == (0, "")
+    kb = KnowledgeBase.from_pretrained(out)
+    made = vectorizer(["New_Hall", "Old"], ["a hall", None])
+    for entity, vector in ((name, known.vector_for(name)), ("New_Hall", made[0]), ("Old", made[1])):
+        np.testing.assert_allclose(kb.vector_for(entity), vector, atol=np.abs(vector).max() / 127)
+    # It goes on making them, and the model takes it in place of its own.
+    assert kb.projection is not None
+    result = CliRunner().invoke(
+        app, ["annotate", "-", "--model", str(model), "--knowledge-base", str(out), "--json"], input="x met Anna Berg."
+    )
+    assert (result.exit_code, json.loads(result.stdout)["text"]) == (0, "x met Anna Berg."), result.stderr
 
 
 def test_the_names_of_fallbacks() -> None:

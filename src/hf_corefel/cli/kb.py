@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from itertools import chain
@@ -17,14 +17,16 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from hf_corefel.cli.annotate import QuietOption
 from hf_corefel.cli.messages import complain, fail, json_for_stdout
-from hf_corefel.cli.rendering import printable, show
+from hf_corefel.cli.rendering import ProgressBar, printable, show
 from hf_corefel.cli.silence import silent_transformers
 from hf_corefel.kb import (
     AliasRow,
     KnowledgeBase,
     KnowledgeBaseError,
     Projection,
+    Vectorizer,
     read_alias_jsonl,
     read_counts,
     read_jsonl,
@@ -42,6 +44,7 @@ KNOWLEDGE_BASE_FOLDER = "knowledge_base"
 FINGERPRINT_FILE = "fingerprint.json"
 _FIELDS = ("description", "wikidata", "url")
 _DESCRIPTION_WIDTH = 60
+_VECTORS_AT_ONCE = 256
 
 
 class FallbackName(StrEnum):
@@ -98,7 +101,7 @@ def build(
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where to save it.", show_default=False)],
     aliases: Annotated[
         list[Path] | None,
-        typer.Option("--aliases", metavar="FILE", help="JSON lines [surface, [[entity, prior], ...]], also .gz."),
+        typer.Option("--aliases", metavar="FILE", help=r"JSON lines \[surface, \[\[entity, prior], ...]], also .gz."),
     ] = None,
     counts: Annotated[
         list[Path] | None,
@@ -114,23 +117,33 @@ def build(
         str | None,
         typer.Option("--vectors-of", metavar="DIR", help="Take the vectors of a knowledge base or model, or bundled."),
     ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model",
+            metavar="FOLDER",
+            help="As --vectors-of, and its encoder makes vectors of the titles and descriptions of entities that it "
+            "does not know; bundled is one too.",
+        ),
+    ] = None,
     entities: Annotated[
         Path | None,
         typer.Option("--entities", metavar="FILE", help='JSON lines {"entity", "description", "wikidata", "url"}.'),
     ] = None,
     max_candidates: Annotated[int | None, typer.Option(min=1, help="Keep so many candidates of a surface.")] = None,
     fallback: FallbackOption = None,
+    quiet: QuietOption = False,
 ) -> None:
     """Build a knowledge base from tables and save it.
 
-    Files may be given several times. Vectors come from one of --end2end-neural-el, --wikipedia2vec and --vectors-of;
-    Wikipedia2Vec alone makes the titles the surfaces.
+    Files may be given several times. Vectors come from one of --end2end-neural-el, --wikipedia2vec, --vectors-of and
+    --model; Wikipedia2Vec alone makes the titles the surfaces.
     """
-    tables, weights = [*(aliases or []), *(counts or [])], [wikipedia2vec, vectors_of, end2end]
+    tables, weights = [*(aliases or []), *(counts or [])], [wikipedia2vec, vectors_of, end2end, model]
     if not tables and wikipedia2vec is None and end2end is None:
         fail("cannot build: give --aliases, --counts, --wikipedia2vec or --end2end-neural-el")
     if sum(source is not None for source in weights) > 1:
-        fail("cannot build: give only one of --wikipedia2vec, --vectors-of and --end2end-neural-el")
+        fail("cannot build: give only one of --wikipedia2vec, --vectors-of, --model and --end2end-neural-el")
     if end2end is not None and tables:
         fail("cannot build: --end2end-neural-el has a table of its own; give no --aliases and --counts")
     sources = [path.name for path in (*tables, wikipedia2vec, end2end, entities) if path is not None]
@@ -145,14 +158,22 @@ def build(
         else:
             rows = [row for path in aliases or [] for row in read_alias_jsonl(path)]
             rows += count_rows(chain.from_iterable(map(read_counts, counts or [])))
-            known = None if vectors_of is None else _open(vectors_of)
-            kb = _build(rows, wikipedia2vec, known, options)
+            source = vectors_of or model
+            known = None if source is None else _open(source)
+            vectorizer = _vectorizer(known, model) if known is not None and model is not None else None
+            with ProgressBar("Making vectors", None, shown=vectorizer is not None and not quiet) as progress:
+                kb = _build(rows, wikipedia2vec, known, options, vectorizer, progress.update)
         kb.save_pretrained(out)
     show(_size_line(out, kb))
 
 
 def _build(
-    rows: list[AliasRow], wikipedia2vec: Path | None, known: KnowledgeBase | None, options: dict[str, Any]
+    rows: list[AliasRow],
+    wikipedia2vec: Path | None,
+    known: KnowledgeBase | None,
+    options: dict[str, Any],
+    vectorizer: Vectorizer | None,
+    progress: Callable[[int, int], None],
 ) -> KnowledgeBase:
     wanted = {entity for row in rows for entity, _ in row.candidates}
     if wikipedia2vec is not None:
@@ -160,15 +181,31 @@ def _build(
         rows = rows or list(title_rows(options["vectors"][0]))
     if known is not None:
         wanted.update(*(options.get(field, {}) for field in ("descriptions", "wikidata", "urls")))
-        ids = {name: known.entity_id(name) for name in sorted(wanted)}
-        named = {name: number for name, number in ids.items() if number is not None}
-        named = {name: number for name, number in named.items() if known.has_vector([number])[0]}
-        if not named:
-            raise KnowledgeBaseError("the knowledge base of --vectors-of has none of these entities")
-        # Those it does not know get its own draws: the new table's would be drawn from the few vectors that it has.
-        options["vectors"] = sorted(wanted), np.stack([known.vector_for(name) for name in sorted(wanted)])
+        options["vectors"] = _vectors_of(known, sorted(wanted), options.get("descriptions", {}), vectorizer, progress)
         options["projection"] = known.projection
     return KnowledgeBase.build(rows, **options)
+
+
+def _vectors_of(
+    known: KnowledgeBase,
+    names: list[str],
+    descriptions: dict[str, str],
+    vectorizer: Vectorizer | None,
+    progress: Callable[[int, int], None],
+) -> tuple[list[str], np.ndarray]:
+    """The vectors that a knowledge base has of entities; those that it lacks are made, or drawn as it draws them."""
+    ids = {name: known.entity_id(name) for name in names}
+    new = [name for name, number in ids.items() if number is None or not known.has_vector([number])[0]]
+    if len(new) == len(names) and vectorizer is None:
+        raise KnowledgeBaseError("the knowledge base of --vectors-of has none of these entities; --model makes vectors")
+    # Drawn here, for the new table's draws would be like the few vectors that it has.
+    vectors = {name: known.vector_for(name) for name in names}
+    for start in range(0, len(new) if vectorizer is not None else 0, _VECTORS_AT_ONCE):
+        part = new[start : start + _VECTORS_AT_ONCE]
+        assert vectorizer is not None
+        vectors.update(zip(part, vectorizer(part, [descriptions.get(name) for name in part]), strict=True))
+        progress(start + len(part), len(new))
+    return names, np.stack([vectors[name] for name in names])
 
 
 def _read_entities(path: Path) -> dict[str, dict[str, str]]:
@@ -203,7 +240,7 @@ def info(
         kb = _open(folder)
         if verify:
             kb.verify()
-        facts = _facts(kb, _folder(folder))
+        facts = {**_facts(kb, _folder(folder)), **({"verified": True} if verify else {})}
     if as_json:
         print(json_for_stdout(facts))
         return
@@ -211,7 +248,7 @@ def info(
     table.add_column(style="dim")
     table.add_column(overflow="fold")
     for name, value in facts.items():
-        text = f"{value:,}" if isinstance(value, int) else value
+        text = f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else value
         table.add_row(name.replace("_", " "), printable(text if isinstance(text, str) else json.dumps(text)))
     show(table)
 
