@@ -82,9 +82,11 @@ def main() -> None:
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(arguments.model, target, ignore=shutil.ignore_patterns(*_SKIPPED))
     record = json.loads((target / "training_record.json").read_text(encoding="utf-8"))
-    for part in (record, record.get("started_from") or {}):
+    part = record
+    while part:
         if "command" in part:
             part["command"] = [_without_folders(argument) for argument in part["command"]]
+        part = part.get("started_from") or {}
     (target / "training_record.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     config = json.loads((target / "config.json").read_text(encoding="utf-8"))
     config["encoder_config"]["_name_or_path"] = Path(config["encoder_config"]["_name_or_path"]).name

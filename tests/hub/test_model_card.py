@@ -72,7 +72,7 @@ def test_text_says_what_a_reader_needs(bundled: str) -> None:
     assert 'pipeline("coref-el")  # this checkpoint is the default' in found["How to use"]
     assert '`edge_activation="arsinh"`' in found["What it is made of"]
     assert "38,731 surfaces, 35,961 entities, vectors of 128 dimensions" in found["What it is made of"]
-    assert "3 documents, whose ids stand in `training_record.json`" in found["Training"]
+    assert "3 documents or parts of documents, whose ids stand in `training_record.json`" in found["Training"]
     assert """--config '{"head": "global"}'""" in found["Training"], "a command that can be copied"
     rows = [line.strip("| ").split(" | ") for line in found["Training"].splitlines() if line.startswith("| ")]
     assert dict(row for row in rows if len(row) == 2) == {
@@ -170,8 +170,25 @@ def test_other_corpora_and_scopes_have_their_rows() -> None:
 
 
 def test_an_earlier_training_is_named() -> None:
-    earlier = {"command": ["python", "first.py", "--seed", "7"], "weights_averaged_over": ["step-1", "step-2"]}
-    card = model_card(CorefELConfig(), record={**RECORD, "started_from": earlier})
-    training = sections(card)["Training"]
-    assert training.index("python first.py --seed 7") < training.index("python train.py")
-    assert "the mean of the weights after step-1, step-2" in training
+    first = {"command": ["python", "first.py", "--seed", "7"], "weights_averaged_over": ["step-1", "step-2"]}
+    second = {"command": ["python", "second.py"], "started_from": first}
+    record = {**RECORD, "started_from": second, "weights_averaged_over": ["step-8", "step-9"]}
+    training = sections(model_card(CorefELConfig(), record=record))["Training"]
+    places = [
+        training.index(part)
+        for part in (
+            *(
+                "First command:",
+                "python first.py --seed 7",
+                "The next command started from the mean of those after step-1, ",
+            ),
+            *(
+                "Then:",
+                "python second.py",
+                "Command:",
+                "python train.py",
+                "These weights are the mean of those after step-8",
+            ),
+        )
+    ]
+    assert places == sorted(places)

@@ -301,17 +301,20 @@ def _training(facts: CardFacts, record: Mapping[str, Any], given: Mapping[str, A
     articles = len(record.get("train_ids") or ())
     data = facts.training_data or f"Data: {', '.join(facts.datasets) or 'not recorded'}."
     if articles:
-        data += f" {articles} documents, whose ids stand in `training_record.json`."
+        data += f" {articles} documents or parts of documents, whose ids stand in `training_record.json`."
     yield data
+    runs = _runs(record)
+    for number, run in enumerate(runs):
+        last = run is runs[-1]
+        if run.get("command"):
+            yield "Command:" if last else "First command:" if number == 0 else "Then:"
+            yield f"```sh\n{' '.join(_quoted(argument) for argument in run['command'])}\n```"
+        if run.get("weights_averaged_over"):
+            steps = ", ".join(run["weights_averaged_over"])
+            yield (
+                "These weights are" if last else "The next command started from"
+            ) + f" the mean of those after {steps}."
     command: list[str] = list(record.get("command") or ())
-    earlier: Mapping[str, Any] = record.get("started_from") or {}
-    for title, words in (("First command:", earlier.get("command")), ("Command:", command)):
-        if words:
-            yield title
-            yield f"```sh\n{' '.join(_quoted(argument) for argument in words)}\n```"
-    if earlier.get("weights_averaged_over"):
-        steps = ", ".join(earlier["weights_averaged_over"])
-        yield f"The last command started from the mean of the weights after {steps}."
     values = dict(given if given is not None else _options(command))
     for name in ("seed", "commit"):
         if record.get(name) is not None:
@@ -320,6 +323,14 @@ def _training(facts: CardFacts, record: Mapping[str, Any], given: Mapping[str, A
     if values:
         yield "Hyper-parameters:"
         yield "| | |\n|---|---|\n" + "\n".join(f"| {name} | {value} |" for name, value in values.items())
+
+
+def _runs(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The records of a training and of those that it started from, the first one first."""
+    runs = [record]
+    while runs[0].get("started_from"):
+        runs.insert(0, runs[0]["started_from"])
+    return runs
 
 
 def _options(command: Sequence[str]) -> dict[str, str]:
