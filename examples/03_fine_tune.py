@@ -143,7 +143,7 @@ def record(
         "commit": git.stdout.strip() or None,
         "seed": training.seed,
         # Of the earlier training too: what the model has seen stays seen.
-        "train_ids": sorted({document.id or "" for document in train} | set(earlier.pop("train_ids", ()))),
+        "train_ids": sorted({document.id for document in train if document.id} | set(earlier.pop("train_ids", ()))),
         "started_from": earlier or None,
         "trained_on_development": arguments.train_on_all,
         "versions": {name: version(name) for name in ("torch", "transformers", "hf-corefel")},

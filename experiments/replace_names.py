@@ -6,7 +6,8 @@
 DWIE annotates names only. What an article says of its entities (type, gender, nationality) and the first sentence of
 their Wikipedia articles tell how else they may be called: "Angela Merkel … Merkel said" becomes "Angela Merkel … the
 German chancellor said", and which entity is meant is known. The mentions are given, so nothing is taught about other
-pronouns and descriptions of the text, which nobody annotated. Development and test articles are left out.
+pronouns and descriptions of the text, which nobody annotated. Test articles are left out, and those for development
+unless they are asked for.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import random
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -235,9 +237,10 @@ def replaced_passage(
     order: list[int] = []
     ends: dict[int, int] = {}
     covered, edits = start, 0
-    for mention in mentions:
-        if mention.begin < covered:
-            # Inside a place that was replaced.
+    for before, mention in pairwise([None, *mentions]):
+        assert mention is not None
+        if mention.begin < covered or (before and (before.begin, before.end) == (mention.begin, mention.end)):
+            # Inside a place that was replaced, or what another entity has already.
             continue
         number, entity = mention.number, entities[mention.number]
         known = number in ends
@@ -288,7 +291,7 @@ def _written(
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Writes the passages of all training articles that are not for development."""
+    """Writes the passages of the training articles that are not for development, or of those that are."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data-dir", type=Path, required=True, help="DWIE in its official JSON, with content")
     parser.add_argument("--descriptions", type=Path, help='{"entity", "key", "text"} lines, .jsonl[.gz]')

@@ -276,3 +276,10 @@ def test_what_is_no_text_is_refused_by_name(annotate: Any) -> None:
                 DocumentError, match=rf"^inputs\[1\]: expected a text, a Document or its dict; got {kind}$"
             ):
                 call(["Anna Berg.", value])
+
+
+@pytest.mark.parametrize("single", ["Anna Berg met Carl Moss.", Document("Anna Berg."), {"text": "Anna Berg."}])
+def test_many_texts_are_no_single_one(annotate: Any, single: Any) -> None:
+    with pytest.raises(TypeError, match="put a single one into a list"):
+        annotate.annotate(single)
+    assert len(annotate.annotate([single])) == 1

@@ -75,6 +75,8 @@ def encode_texts(
 
 def _encode(texts: list[str], encoder: Any, tokenizer: Any, max_length: int, device: torch.device) -> torch.Tensor:
     """Unit vectors float32 [M, H] on the CPU of one batch."""
+    # A lone surrogate, which broken extractors leave in texts, is nothing that a tokenizer takes.
+    texts = [text.encode("utf-8", "replace").decode() for text in texts]
     inputs = tokenizer(texts, padding=True, truncation=True, max_length=max_length, return_tensors="pt").to(device)
     hidden = encoder(**inputs).last_hidden_state.float()
     mask = inputs["attention_mask"].unsqueeze(-1).float()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -199,17 +201,75 @@ def test_documents_in_json_lines(pipeline: FakePipeline) -> None:
 
 
 def test_a_damaged_file_of_documents(pipeline: FakePipeline) -> None:
-    whole = gzip.compress(b'{"text": "Nothing."}\n' * 9)
-    for name, data in (("cut.jsonl.gz", whole[:-12]), ("no.jsonl.gz", b"{}"), ("latin.jsonl", b'{"text": "\xe4"}')):
+    lines = b"".join(b'{"text": "Nothing.", "id": "%d"}\n' % n for n in range(3000))
+    whole = gzip.compress(lines)
+    wrong_sum = whole[:-8] + bytes(4) + whole[-4:]
+    for name, data, read in (
+        ("cut.jsonl.gz", whole[: len(whole) // 2], True),
+        ("sum.jsonl.gz", wrong_sum, True),
+        ("bits.jsonl.gz", whole[:2000] + bytes(50) + whole[2050:], True),
+        ("no.jsonl.gz", b"{}", False),
+        ("latin.jsonl", b'{"text": "\xe4"}', False),
+    ):
         Path(name).write_bytes(data)
-        status, _, err = run(name, "a.txt", "--json")
-        assert status == 1 and f"cannot read {name}" in err
+        pipeline.documents.clear()
+        status, _, err = run(name, "a.txt", "--json", "--batch-size", "100")
+        assert status == 1 and f"hf-corefel: cannot read {name}:" in err
+        # Flipped bits make lines of their own that are no documents.
+        assert err.count("\n") == 1 or name.startswith("bits")
+        # What stands before the damage is done, and so is the next file.
         assert pipeline.documents[-1].text == TEXT
+        assert (len(pipeline.documents) > 1000) is read
 
 
-def test_a_knowledge_base_in_place_of_the_models_own(pipeline: FakePipeline) -> None:
-    assert run("a.txt", "--knowledge-base", "mine", "--json")[0] == 0
-    assert pipeline.made == [{"model": None, "knowledge_base": Path("mine")}]
+def test_documents_from_a_pipe_are_read_once(pipeline: FakePipeline, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")  # rich then takes standard error for a terminal, so that there is a bar
+    monkeypatch.setenv("TERM", "xterm")
+    os.mkfifo("pipe.jsonl")
+    writer = threading.Thread(target=lambda: Path("pipe.jsonl").write_text('{"text": "Nothing."}\n' * 3))
+    writer.start()
+    status, out, err = run("pipe.jsonl", "--json")
+    writer.join(timeout=10)
+    assert (status, len(out.splitlines())) == (0, 3)
+    assert "Annotating" in err
+
+
+def test_files_without_a_document_are_no_result(pipeline: FakePipeline) -> None:
+    Path("empty.jsonl").write_text("\n\n")
+    Path("out.json").write_text("earlier")
+    message = "hf-corefel: nothing to annotate: empty.jsonl holds no document\n"
+    assert run("empty.jsonl", "-o", "out.json") == (1, "", message)
+    assert Path("out.json").read_text() == "earlier"
+
+
+def test_any_id_has_a_file_of_its_own_in_a_folder(pipeline: FakePipeline) -> None:
+    ids = ["x", "X", "x", "x-2", "", "-", "..", "a/b.c", "https://example.org/" + "k" * 300, "\u5317" * 200, None]
+    lines = [json.dumps({"text": "Nothing.", "id": name}) for name in ids]
+    Path("in.jsonl.bak").write_text("\n".join(lines), encoding="utf-8")
+    status, _, err = run("in.jsonl.bak", "--input-format", "jsonl", "-o", "each/", "--json")
+    assert (status, err) == (0, "")
+    files = {path.name: next(read_jsonl(path, AnnotatedDocument)).id for path in Path("each").iterdir()}
+    assert sorted(map(str, files.values())) == sorted([*(str(name) for name in ids[:-1]), "in.jsonl.bak:11"])
+    assert len({name.casefold() for name in files}) == len(ids)
+    assert files["a_b.c.jsonl"] == "a/b.c" and files["in.jsonl.bak_11.jsonl"] == "in.jsonl.bak:11"
+    assert not any(name.startswith(".") for name in files)
+
+
+def test_names_and_messages_cannot_move_the_cursor(pipeline: FakePipeline) -> None:
+    Path("in.jsonl").write_text(json.dumps({"text": "broken", "id": "x\x1b[2Jy\nz"}) + "\n", encoding="utf-8")
+    status, _, err = run("in.jsonl", "--json")
+    assert status == 1 and "too broken" in err
+    assert "\x1b" not in err and err.count("\n") == 1
+
+
+def test_a_knowledge_base_in_place_of_the_models_own(pipeline: FakePipeline, tiny_knowledge_base: Any) -> None:
+    tiny_knowledge_base.save_pretrained("mine")
+    tiny_knowledge_base.save_pretrained("model/knowledge_base")
+    for name in ("mine", "model"):
+        assert run("a.txt", "--knowledge-base", name, "--json")[0] == 0
+    assert [made["knowledge_base"].num_entities for made in pipeline.made] == [tiny_knowledge_base.num_entities] * 2
+    status, out, err = run("a.txt", "--knowledge-base", "none", "--json")
+    assert (status, out) == (1, "") and err.startswith("hf-corefel: cannot read the knowledge base none: ")
 
 
 def test_a_folder_gets_a_file_a_text(pipeline: FakePipeline) -> None:

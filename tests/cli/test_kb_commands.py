@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 import hf_corefel
-from hf_corefel.cli import app
+from hf_corefel.cli import app, options
 from hf_corefel.cli import kb as kb_commands
 from hf_corefel.cli.kb import FallbackName
 from hf_corefel.kb import Fallback, KnowledgeBase, Vectorizer
@@ -198,6 +198,15 @@ def test_help_shows_the_form_of_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "JSON lines [surface, [[entity, prior], ...]], also .gz." in run("build", "--help")[1]
 
 
+def test_verify_says_when_there_is_nothing_to_compare_with(folder: Path) -> None:
+    config = json.loads((folder / "kb_config.json").read_text())
+    del config["fingerprint"]
+    (folder / "kb_config.json").write_text(json.dumps(config))
+    status, out, err = run("info", folder, "--verify", "--json")
+    assert (status, json.loads(out)["verified"]) == (0, False)
+    assert "saved without a fingerprint" in err
+
+
 def test_info_of_a_damaged_folder(folder: Path) -> None:
     data = bytearray((folder / "tables.safetensors").read_bytes())
     data[-1] ^= 1
@@ -255,7 +264,7 @@ def test_add_to_a_model_removes_the_fingerprint_of_before(folder: Path, tmp_path
 
 def test_the_names_of_a_models_files() -> None:
     assert kb_commands.FINGERPRINT_FILE == FINGERPRINT_FILE
-    assert kb_commands.KNOWLEDGE_BASE_FOLDER == KNOWLEDGE_BASE_FOLDER
+    assert options.KNOWLEDGE_BASE_FOLDER == KNOWLEDGE_BASE_FOLDER
 
 
 @pytest.fixture
@@ -303,6 +312,12 @@ def test_build_with_the_vectors_of_a_model(tmp_path: Path, projecting: tuple[Pat
     made = vectorizer(["New_Hall", "Old"], ["a hall", None])
     for entity, vector in ((name, known.vector_for(name)), ("New_Hall", made[0]), ("Old", made[1])):
         np.testing.assert_allclose(kb.vector_for(entity), vector, atol=np.abs(vector).max() / 127)
+    # What no file can hold is named, and so is a table without entities.
+    write(entities, '{"entity": "New_Hall", "description": "a \\ud800 hall"}\n')
+    refused = run("build", "--aliases", table, "--entities", entities, "--model", model, "--out", tmp_path / "s")
+    assert refused[0] == 1 and "description of 'New_Hall': no valid Unicode" in refused[2]
+    empty = write(tmp_path / "empty.jsonl", "")
+    assert "the tables have no entity" in run("build", "--aliases", empty, "--model", model, "--out", tmp_path / "n")[2]
     # It goes on making them, and the model takes it in place of its own.
     assert kb.projection is not None
     result = CliRunner().invoke(

@@ -1,4 +1,4 @@
-"""``hf-corefel annotate``: text files in, clusters with entities out."""
+"""``hf-corefel annotate``: texts and documents in, clusters with entities out."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ import typer
 
 from hf_corefel.cli.inputs import InputFormat, UnreadableInputError, count_documents, read_documents
 from hf_corefel.cli.messages import complain, fail, warnings_as_messages
+from hf_corefel.cli.options import KnowledgeBaseOption, ModelOption, QuietOption, knowledge_base_folder
 from hf_corefel.cli.outputs import Format, Output, UnwritableOutputError, format_of
-from hf_corefel.cli.rendering import ProgressBar
+from hf_corefel.cli.rendering import ProgressBar, printable
 from hf_corefel.cli.silence import silent_transformers
 from hf_corefel.documents import AnnotatedDocument, Document
 
-__all__ = ["KnowledgeBaseOption", "MentionScope", "ModelOption", "QuietOption", "annotate"]
+__all__ = ["MentionScope", "annotate"]
 
 
 class MentionScope(StrEnum):
@@ -25,16 +26,6 @@ class MentionScope(StrEnum):
     NAMED = "named"
     ALL = "all"
 
-
-ModelOption = Annotated[
-    str | None,
-    typer.Option("--model", metavar="FOLDER_OR_ID", help="A saved model; the bundled checkpoint when left out."),
-]
-KnowledgeBaseOption = Annotated[
-    Path | None,
-    typer.Option("--knowledge-base", metavar="DIR", help="A knowledge base in place of the model's own."),
-]
-QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Errors only: no progress bar, no warnings.")]
 
 # What a page shows at a mention, unless told otherwise.
 _ON_A_PAGE = {"evidence": True, "top_k": 3}
@@ -57,7 +48,7 @@ def annotate(
     output: Annotated[
         str | None,
         typer.Option(
-            "--output", "-o", metavar="FILE|DIR", help="A file for all, or a folder (DIR/) for a file a text."
+            "--output", "-o", metavar="FILE|DIR", help="A file for all, or a folder (DIR/) for a file a document."
         ),
     ] = None,
     input_kind: Annotated[
@@ -103,7 +94,7 @@ def annotate(
     }
     try:
         target = Output(kind, output, files, legend=not quiet)
-        total = None if quiet else count_documents(files, input_kind)
+        total = None if quiet or not ProgressBar.can_be_seen() else count_documents(files, input_kind)
         with ProgressBar("Annotating", total, shown=total != 1 and not quiet) as progress:
             job = _Job(
                 lambda: _load(model, device, knowledge_base, quiet=quiet),
@@ -115,6 +106,8 @@ def annotate(
             target.take(job.run((item for name in files for item in read_documents(name, input_kind)), batch_size))
     except UnwritableOutputError as error:
         fail(f"cannot write {error}")
+    if not job.begun:
+        fail(f"nothing to annotate: {', '.join(files)} holds no document")
     if job.failed:
         raise typer.Exit(1)
 
@@ -139,15 +132,19 @@ def _looks_like_another_format(output: str) -> bool:
     return not is_folder and Path(output).suffix.lower() not in ("", ".gz")
 
 
-def _load(model: str | None, device: str | None, knowledge_base: Path | None, *, quiet: bool) -> Callable[..., Any]:
+def _load(model: str | None, device: str | None, knowledge_base: str | None, *, quiet: bool) -> Callable[..., Any]:
     """The pipeline on the bundled checkpoint or on ``model``; leaves with status 1 when it cannot be loaded."""
     from safetensors import SafetensorError
 
+    from hf_corefel.kb import KnowledgeBase
     from hf_corefel.pipeline_corefel import load_pipeline
 
     placed: dict[str, Any] = {} if device is None else {"device": device}
     if knowledge_base is not None:
-        placed["knowledge_base"] = knowledge_base
+        try:
+            placed["knowledge_base"] = KnowledgeBase.from_pretrained(knowledge_base_folder(knowledge_base))
+        except (OSError, ValueError) as error:
+            fail(f"cannot read the knowledge base {knowledge_base}: {error}")
     try:
         with warnings_as_messages(quiet=quiet), silent_transformers():
             pipeline: Callable[..., Any] = load_pipeline(model, **placed)
@@ -159,10 +156,11 @@ def _load(model: str | None, device: str | None, knowledge_base: Path | None, *,
 
 
 class _Job:
-    """Annotates files with one model, which is loaded when the first text is there.
+    """Annotates documents with one model, which is loaded when the first one is there.
 
     Attributes:
-        failed: Whether any file could not be read or annotated.
+        begun: Whether there was a document, or anything that could not be read.
+        failed: Whether any document could not be read or annotated.
     """
 
     def __init__(
@@ -177,12 +175,13 @@ class _Job:
         self._load, self._parameters, self._progress, self._say_warnings = load, parameters, progress, say_warnings
         self._quiet = quiet
         self._pipeline: Callable[..., Any] | None = None
-        self.failed = False
+        self.begun = self.failed = False
 
     def run(self, items: Iterable[Document | UnreadableInputError], batch_size: int) -> Iterator[AnnotatedDocument]:
         """The results in the order of the items, without those that failed; the bar is off the screen meanwhile."""
         batch: list[Document] = []
         for item in items:
+            self.begun = True
             if isinstance(item, UnreadableInputError):
                 self._fail(f"cannot read {item}")
                 continue
@@ -201,9 +200,9 @@ class _Job:
             with warnings_as_messages(quiet=self._quiet):
                 found = self._pipeline(batch, batch_size=len(batch), **self._parameters)
         except (ValueError, RuntimeError, MemoryError, OSError) as error:
-            # RuntimeError is also how torch says that memory ran out: the next file may be smaller.
+            # RuntimeError is also how torch says that memory ran out: the next one may be smaller.
             if len(batch) > 1:
-                # Each alone, so that one bad file costs no other.
+                # Each alone, so that a bad one costs no other.
                 for one in batch:
                     yield from self._annotated([one])
             else:
@@ -215,11 +214,11 @@ class _Job:
                 yield document
                 if self._say_warnings:
                     for warning in document.warnings:
-                        complain(f"{document.id}: warning: {warning}")
+                        complain(printable(f"{document.id}: warning: {warning}"))
             self._progress.advance()
 
     def _fail(self, message: str) -> None:
         self.failed = True
         with self._progress.aside():
-            complain(message)
+            complain(printable(message))
         self._progress.advance()

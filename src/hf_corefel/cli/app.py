@@ -9,10 +9,11 @@ from typing import Annotated
 
 import typer
 
-from hf_corefel.cli.annotate import KnowledgeBaseOption, ModelOption, QuietOption, annotate
+from hf_corefel.cli.annotate import annotate
 from hf_corefel.cli.corpus import corpus_app
 from hf_corefel.cli.kb import kb_app
 from hf_corefel.cli.messages import fail, warnings_as_messages
+from hf_corefel.cli.options import KnowledgeBaseOption, ModelOption, QuietOption, knowledge_base_folder
 from hf_corefel.cli.publish import publish
 from hf_corefel.cli.rendering import ProgressBar, scores_table, show
 from hf_corefel.cli.silence import silent_transformers
@@ -85,7 +86,7 @@ def evaluate(
                 data_dir,
                 split=split,
                 model=model,
-                knowledge_base=knowledge_base,
+                knowledge_base=None if knowledge_base is None else knowledge_base_folder(knowledge_base),
                 mention_scope=mention_scope,
                 given_mentions=given_mentions,
                 limit=limit,

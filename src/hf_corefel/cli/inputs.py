@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -37,14 +37,21 @@ def _format(name: str, kind: InputFormat | None) -> InputFormat:
 
 
 @contextmanager
-def _opened(name: str) -> Iterator[IO[bytes]]:
-    """The bytes of a file, decompressed where its name ends in ``.jsonl.gz``, or of standard input."""
+def _opened(name: str, kind: InputFormat) -> Iterator[IO[bytes]]:
+    """The bytes of a file, or of standard input; JSON lines in a file that ends in ``.gz`` are decompressed.
+
+    Raises:
+        UnreadableInputError: When the file cannot be opened or, while inside, read.
+    """
     try:
         if name == STDIN:
             yield sys.stdin.buffer
+        elif kind is InputFormat.JSONL and name.lower().endswith(".gz"):
+            with gzip.open(name) as unpacked:
+                yield cast(IO[bytes], unpacked)
         else:
-            with gzip.open(name) if name.lower().endswith(".jsonl.gz") else Path(name).open("rb") as file:
-                yield cast(IO[bytes], file)
+            with Path(name).open("rb") as file:
+                yield file
     except (EOFError, ZlibError, gzip.BadGzipFile) as error:
         raise UnreadableInputError(f"{name}: damaged gzip file: {error}") from error
     except OSError as error:
@@ -52,19 +59,18 @@ def _opened(name: str) -> Iterator[IO[bytes]]:
 
 
 def count_documents(names: Sequence[str], kind: InputFormat | None = None) -> int | None:
-    """How many documents the files hold, for a progress bar; None when that is not known before they are read."""
+    """How many documents the files hold, for a progress bar; None when only reading can tell, as from a pipe."""
     total = 0
     for name in names:
-        if _format(name, kind) is InputFormat.TEXT:
+        if _format(name, kind) is InputFormat.TEXT or (not Path(name).exists() and name != STDIN):
             total += 1
-        elif name == STDIN:
+        elif not Path(name).is_file():
             return None
         else:
-            try:
-                with _opened(name) as file:
-                    total += sum(1 for line in file if line.strip())
-            except UnreadableInputError:
-                total += 1
+            # What can be read of a damaged file counts; that it is damaged is said when it is read.
+            with suppress(UnreadableInputError), _opened(name, InputFormat.JSONL) as file:
+                for line in file:
+                    total += bool(line.strip())
     return total
 
 
@@ -81,8 +87,9 @@ def read_documents(name: str, kind: InputFormat | None = None) -> Iterator[Docum
         kind: What it holds; what its name says when None.
     """
     try:
-        with _opened(name) as file:
-            if _format(name, kind) is InputFormat.TEXT:
+        holds = _format(name, kind)
+        with _opened(name, holds) as file:
+            if holds is InputFormat.TEXT:
                 yield Document(file.read().decode("utf-8-sig"), id=name)
                 return
             for number, found in documents_of_lines(file, Document):

@@ -17,8 +17,8 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from hf_corefel.cli.annotate import QuietOption
 from hf_corefel.cli.messages import complain, fail, json_for_stdout
+from hf_corefel.cli.options import KNOWLEDGE_BASE_FOLDER, QuietOption, is_bundled, knowledge_base_folder
 from hf_corefel.cli.rendering import ProgressBar, printable, show
 from hf_corefel.cli.silence import silent_transformers
 from hf_corefel.kb import (
@@ -38,9 +38,7 @@ __all__ = ["kb_app"]
 
 kb_app = typer.Typer(name="kb", no_args_is_help=True, help="Build, look at and change a knowledge base.")
 
-BUNDLED = "bundled"
-# As in `processing_corefel` and `repositories`, which import more than looking up needs.
-KNOWLEDGE_BASE_FOLDER = "knowledge_base"
+# As in `repositories`, which imports more than looking up needs.
 FINGERPRINT_FILE = "fingerprint.json"
 _FIELDS = ("description", "wikidata", "url")
 _DESCRIPTION_WIDTH = 60
@@ -64,36 +62,21 @@ FallbackOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="JSON in place of a table.")]
 
 
-def _is_bundled(name: str) -> bool:
-    """Whether the word stands for the checkpoint of the package; a folder of that name goes first."""
-    return name == BUNDLED and not Path(name).exists()
-
-
-def _folder(name: str) -> Path:
-    """The folder of a knowledge base, also when a model that has one is named."""
-    if _is_bundled(name):
-        from hf_corefel.pipeline_corefel import bundled_checkpoint
-
-        name = bundled_checkpoint()
-    inside = Path(name) / KNOWLEDGE_BASE_FOLDER
-    return inside if (inside / "kb_config.json").is_file() else Path(name)
-
-
 @contextmanager
-def _or_fail(what: str) -> Iterator[None]:
-    """Prints what is wrong with files or arguments, and leaves; warnings are printed too."""
+def _or_fail(what: str, *, quiet: bool = False) -> Iterator[None]:
+    """Prints what is wrong with files or arguments, and leaves; warnings are printed too, unless quiet."""
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             yield
     except (OSError, ValueError) as error:
         fail(f"cannot {what}: {error}")
-    for warning in caught:
+    for warning in [] if quiet else caught:
         complain(f"warning: {warning.message}")
 
 
 def _open(name: str, fallback: FallbackName | None = None) -> KnowledgeBase:
-    return KnowledgeBase.from_pretrained(_folder(name), fallback=fallback.value if fallback else None)
+    return KnowledgeBase.from_pretrained(knowledge_base_folder(name), fallback=fallback.value if fallback else None)
 
 
 @kb_app.command()
@@ -150,7 +133,7 @@ def build(
     options: dict[str, Any] = {"fallback": fallback.value if fallback else "none", "provenance": {"files": sources}}
     if max_candidates is not None:
         options["max_candidates"] = max_candidates
-    with _or_fail(f"build {out}"):
+    with _or_fail(f"build {out}", quiet=quiet):
         if entities is not None:
             options.update(_read_entities(entities))
         if end2end is not None:
@@ -181,6 +164,8 @@ def _build(
         rows = rows or list(title_rows(options["vectors"][0]))
     if known is not None:
         wanted.update(*(options.get(field, {}) for field in ("descriptions", "wikidata", "urls")))
+        if not wanted:
+            raise KnowledgeBaseError("the tables have no entity")
         options["vectors"] = _vectors_of(known, sorted(wanted), options.get("descriptions", {}), vectorizer, progress)
         options["projection"] = known.projection
     return KnowledgeBase.build(rows, **options)
@@ -238,9 +223,12 @@ def info(
     """Say what a knowledge base holds and where it comes from."""
     with _or_fail(f"read {folder}"):
         kb = _open(folder)
-        if verify:
-            kb.verify()
-        facts = {**_facts(kb, _folder(folder)), **({"verified": True} if verify else {})}
+        compared = kb.verify() if verify else None
+        facts = _facts(kb, knowledge_base_folder(folder))
+    if compared is not None:
+        facts["verified"] = compared
+        if not compared:
+            complain(f"warning: {folder}: it was saved without a fingerprint, so there was nothing to compare with")
     if as_json:
         print(json_for_stdout(facts))
         return
@@ -329,7 +317,7 @@ def add(
 
     Without --model the entity has no vector of its own: a trained model tells it from others by its prior only.
     """
-    if out is None and _is_bundled(folder):
+    if out is None and is_bundled(folder):
         fail(f"cannot add {entity} to {folder}: that would change the installed package; say with --out where to save")
     with _or_fail(f"add {entity} to {folder}"):
         kb = _open(folder)
@@ -337,7 +325,7 @@ def add(
             kb.vectorizer = _vectorizer(kb, model)
         new = kb.entity_id(entity) is None
         kb.add(entity, surface or (), description=description, prior=prior, wikidata=wikidata, url=url)
-        target = out or _folder(folder)
+        target = out or knowledge_base_folder(folder)
         kb.save_pretrained(target)
         if target.resolve().name == KNOWLEDGE_BASE_FOLDER:
             # A model's fingerprint was of the knowledge base before.
@@ -352,7 +340,7 @@ def _vectorizer(kb: KnowledgeBase, model: str) -> Any:
     from hf_corefel.modeling_corefel import CorefELModel
     from hf_corefel.pipeline_corefel import bundled_checkpoint
 
-    name = bundled_checkpoint() if _is_bundled(model) else model
+    name = bundled_checkpoint() if is_bundled(model) else model
     with silent_transformers():
         encoder: Any = CorefELModel.from_pretrained(name).eval().encoder
         return title_vectorizer(encoder.model, AutoTokenizer.from_pretrained(name), kb.projection)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from io import StringIO
@@ -28,15 +29,16 @@ class Format(StrEnum):
     HTML = "html"
 
 
-_OTHER_SUFFIXES = {".htm": Format.HTML}
 _SUFFIXES = {Format.TEXT: ".txt", Format.JSON: ".json", Format.JSONL: ".jsonl", Format.HTML: ".html"}
+_FORMATS = {**{suffix: kind for kind, suffix in _SUFFIXES.items()}, ".htm": Format.HTML}
+# Bytes of a file's name without its ending; file systems take names of 255.
+_LONGEST_STEM = 200
 
 
 def format_of(name: str) -> Format | None:
     """The format that the name of a file stands for; None when it stands for none."""
     plain = name.lower().removesuffix(".gz")
-    endings = {**{suffix: kind for kind, suffix in _SUFFIXES.items()}, **_OTHER_SUFFIXES}
-    return next((kind for suffix, kind in endings.items() if plain.endswith(suffix)), None)
+    return next((kind for suffix, kind in _FORMATS.items() if plain.endswith(suffix)), None)
 
 
 class UnwritableOutputError(Exception):
@@ -63,7 +65,8 @@ class Output:
         self._target = None if target is None else Path(target)
         self._names = frozenset(inputs)
         self._inputs = {Path(name).resolve() for name in inputs if name != STDIN}
-        self._taken: set[Path] = set()
+        self._taken: set[str] = set()
+        self._numbers: Counter[str] = Counter()
         self._is_folder = self._target is not None and (str(target).endswith(("/", "\\")) or self._target.is_dir())
         if self._target is None:
             return
@@ -138,22 +141,28 @@ class Output:
             path.write_bytes(tables.getvalue().encode(errors="backslashreplace"))
 
     def _path_for(self, name: str) -> Path:
-        """A file of its own for a document, in the folder; files of one name in several folders get numbers."""
+        """A file of its own for a document, in the folder; documents whose files would have one name get numbers."""
         assert self._target is not None
-        suffix = _SUFFIXES[self._kind]
-        if name == STDIN:
-            stem = "stdin"
-        elif name in self._names:
-            stem = Path(name).stem
-        else:
-            # The id of a document in JSON lines, in which a dot is no ending and a slash no folder.
-            stem = re.sub(r"[^\w.-]", "_", name)
-        path, number = self._target / f"{stem}{suffix}", 1
-        while path in self._taken or path.resolve() in self._inputs:
-            number += 1
-            path = self._target / f"{stem}-{number}{suffix}"
-        self._taken.add(path)
-        return path
+        stem, suffix = self._stem(name), _SUFFIXES[self._kind]
+        while True:
+            number = self._numbers[stem] = self._numbers[stem] + 1
+            path = self._target / (f"{stem}{suffix}" if number == 1 else f"{stem}-{number}{suffix}")
+            # Disks may take names that differ by case for one.
+            if path.name.casefold() not in self._taken and path.resolve() not in self._inputs:
+                self._taken.add(path.name.casefold())
+                return path
+
+    def _stem(self, name: str) -> str:
+        """What the name of a document's file begins with: the name of its file, or its id in a file of documents."""
+        if name in self._names:
+            return "stdin" if name == STDIN else Path(name).stem
+        # A line without an id has the name of its file, and its number.
+        source = next((file for file in self._names if name.startswith(f"{file}:")), "")
+        if source:
+            name = ("stdin" if source == STDIN else Path(source).name) + name[len(source) :]
+        # A dot in an id is no ending and a slash no folder.
+        plain = re.sub(r"[^\w.-]", "_", name).lstrip(".").encode(errors="replace")
+        return plain[:_LONGEST_STEM].decode(errors="ignore") or "document"
 
 
 def _json(documents: Iterable[AnnotatedDocument]) -> str:

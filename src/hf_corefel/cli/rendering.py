@@ -177,6 +177,11 @@ class ProgressBar:
         )
         self._task = self._progress.add_task(description, total=total)
 
+    @staticmethod
+    def can_be_seen() -> bool:
+        """Whether standard error is a terminal."""
+        return Console(stderr=True).is_interactive
+
     def __enter__(self) -> ProgressBar:
         if self._shown:
             self._progress.start()

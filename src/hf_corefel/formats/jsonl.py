@@ -54,7 +54,16 @@ def read_jsonl(path: str | Path, kind: type[Any] = Document, *, strict: bool = T
 
 
 def documents_of_lines(file: Iterable[bytes], kind: type[D]) -> Iterator[tuple[int, D | DocumentError]]:
-    """The documents of a file of JSON lines with the numbers of their lines; for an invalid line what is wrong."""
+    """The documents of a file of JSON lines with the numbers of their lines; for an invalid line what is wrong.
+
+    Args:
+        file: The lines, as an opened binary file gives them.
+        kind: What a line holds.
+
+    Yields:
+        Numbers from 1, without those of blank lines, each with the document or with the error that says which field
+        is wrong and how to mend it.
+    """
     # Only line feeds end a line: JSON may hold the other separators of Unicode.
     for number, raw in enumerate(file, start=1):
         if raw.strip():
@@ -89,7 +98,7 @@ def write_jsonl(path: str | Path, documents: Iterable[Document | AnnotatedDocume
 
 
 def _open(path: Path, mode: str) -> IO[bytes]:
-    if path.suffix != ".gz":
+    if path.suffix.lower() != ".gz":
         return cast(IO[bytes], path.open(mode))
     # Without the time, which would differ from run to run.
     return cast(IO[bytes], gzip.GzipFile(path, mode, mtime=0))

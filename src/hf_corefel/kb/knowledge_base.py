@@ -283,17 +283,23 @@ class KnowledgeBase(KnowledgeBaseView):
             self._fingerprint = self._tables.fingerprint()
         return self._fingerprint
 
-    def verify(self) -> None:
+    def verify(self) -> bool:
         """Reads all tables and compares them with the fingerprint that they were saved with.
+
+        Returns:
+            Whether there was one; without one nothing is read.
 
         Raises:
             KnowledgeBaseError: When they differ: the folder is damaged or was changed by hand.
         """
-        if self._saved_fingerprint is not None and self._tables.fingerprint() != self._saved_fingerprint:
+        if self._saved_fingerprint is None:
+            return False
+        if self._tables.fingerprint() != self._saved_fingerprint:
             raise KnowledgeBaseError(
                 f"{self._folder}: the tables do not have the fingerprint that they were saved with; the folder is "
                 "damaged, or one of its files was replaced; build or fetch it again"
             )
+        return True
 
     def add(
         self,

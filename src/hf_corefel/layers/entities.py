@@ -132,9 +132,15 @@ class EntityScorer(nn.Module):
 
 
 def expected_entities(candidates: Tensor, log_priors: Tensor, entity_vectors: Tensor) -> Tensor:
-    """Σ_e p(e|i) e of the candidates ``[B, N, K]`` of each span: ``[B, N, D]``, 0 where it has none.
+    """Σ_e p(e|i) e, the mean vector of what each span may stand for.
 
-    Priors that sum to more than 1, as given ones may, are taken by their shares.
+    Args:
+        candidates: ``[B, N, K]`` rows of `entity_vectors`, -1 on padding.
+        log_priors: ``[B, N, K]``; priors that sum to more than 1, as given ones may, are taken by their shares.
+        entity_vectors: ``[B, E, D]``.
+
+    Returns:
+        ``[B, N, D]``, 0 where a span has no candidate.
     """
     batch, n, k = (candidates >= 0).nonzero(as_tuple=True)
     weights = log_priors.new_zeros(candidates.shape)
