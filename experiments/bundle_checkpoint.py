@@ -32,6 +32,16 @@ def _without_folders(argument: str) -> str:
     return Path(argument).name if is_path else argument
 
 
+def without_folders(record: dict[str, Any]) -> dict[str, Any]:
+    """A training record, and those of the runs that it started from, without the folders of the training machine."""
+    earlier = record.get("started_from")
+    return {
+        **record,
+        **({"command": [_without_folders(argument) for argument in record["command"]]} if "command" in record else {}),
+        **({"started_from": without_folders(earlier)} if earlier else {}),
+    }
+
+
 def _runs(arguments: argparse.Namespace) -> list[tuple[Path, dict[str, Any]]]:
     """Where and how the checkpoint is scored beside DWIE test end to end."""
     dwie, aida, gum = arguments.data_dir, arguments.aida, arguments.gum
@@ -82,11 +92,7 @@ def main() -> None:
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(arguments.model, target, ignore=shutil.ignore_patterns(*_SKIPPED))
     record = json.loads((target / "training_record.json").read_text(encoding="utf-8"))
-    part = record
-    while part:
-        if "command" in part:
-            part["command"] = [_without_folders(argument) for argument in part["command"]]
-        part = part.get("started_from") or {}
+    record = without_folders(record)
     (target / "training_record.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     config = json.loads((target / "config.json").read_text(encoding="utf-8"))
     config["encoder_config"]["_name_or_path"] = Path(config["encoder_config"]["_name_or_path"]).name

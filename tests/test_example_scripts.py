@@ -83,6 +83,9 @@ def test_own_knowledge_base(
     descriptions.write_text(json.dumps({"Norway": "a team"}))
     options = ("--encoder", tiny_encoder, "--descriptions", descriptions, "--out", tmp_path / "other")
     run("02_own_knowledge_base.py", *common, *options)
+    # The model would read vectors that it was not trained on.
+    with pytest.raises(SystemExit):
+        run("02_own_knowledge_base.py", *common, *options, "--text", text)
     other = KnowledgeBase.from_pretrained(tmp_path / "other")
     assert other.vector_size == 16
     assert other.description("Norway") == "a team"

@@ -71,6 +71,7 @@ def test_fine_tuning(
     articles: Path,
     tiny_encoder: Path,
     tiny_knowledge_base: Any,
+    tiny_documents: list[Document],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     kb, output = tmp_path / "kb", tmp_path / "run"
@@ -111,11 +112,15 @@ def test_fine_tuning(
     # From a checkpoint, with another head and with the development articles.
     other = tmp_path / "other"
     config = json.dumps({"head": "global"})
-    run("03_fine_tune.py", **common, model=final, config=config, output_dir=other, max_steps=1, train_on_all=True)
+    own = tmp_path / "own.jsonl"
+    own.write_text(json.dumps({**tiny_documents[0].to_dict(), "id": "mine.0"}) + "\n", encoding="utf-8")
+    options = {"config": config, "documents": own, "max_steps": 1, "train_on_all": True}
+    run("03_fine_tune.py", **common, **options, model=final, output_dir=other)
     assert CorefELModel.from_pretrained(other / "final").config.head == "global"
     record = json.loads((other / "final" / "training_record.json").read_text(encoding="utf-8"))
     assert record["trained_on_development"] is True
-    assert len(record["train_ids"]) == 5
+    assert record["train_ids"] == [*(f"DW_{n}" for n in range(5)), "mine.0"]
+    assert record["started_from"]["seed"] == 3
 
 
 def test_fine_tuning_through_accelerate(
