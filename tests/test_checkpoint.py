@@ -106,6 +106,49 @@ def test_pronouns_inherit_their_entity_under_the_scope_of_all_mentions(pipeline:
     assert {"Emmanuel Macron", "He"} in clusters and {"France", "its"} in clusters
 
 
+@pytest.mark.parametrize(
+    ("text", "words", "entity"),
+    [
+        (
+            "Angela Merkel met Emmanuel Macron in Berlin. The chancellor said she was content.",
+            ("Angela Merkel", "The chancellor", "she"),
+            "Angela_Merkel",
+        ),
+        (
+            "Merkel spoke in the Bundestag on Monday. The chancellor said that she would not run again.",
+            ("Merkel", "The chancellor", "she"),
+            "Angela_Merkel",
+        ),
+        (
+            "Theresa May defended her plan in London. The prime minister said it was the best deal.",
+            ("Theresa May", "her", "The prime minister"),
+            "Theresa_May",
+        ),
+        (
+            "NATO opened its summit in Brussels. The alliance will discuss Afghanistan.",
+            ("NATO", "its", "The alliance"),
+            "NATO",
+        ),
+        (
+            "Volkswagen will cut jobs in Wolfsburg. The company said it had no choice.",
+            ("Volkswagen", "The company", "it"),
+            "Volkswagen",
+        ),
+        (
+            "Greece needs more money. The country has promised its creditors new reforms.",
+            ("Greece", "The country", "its"),
+            "Greece",
+        ),
+    ],
+)
+def test_descriptions_and_pronouns_find_the_name(
+    pipeline: CorefELPipeline, text: str, words: tuple[str, ...], entity: str
+) -> None:
+    result = pipeline(text, mention_scope="all")
+    (cluster,) = (c for c in result["clusters"] if c["entity"] == entity)  # type: ignore[call-overload]
+    assert {mention["text"] for mention in cluster["mentions"]} >= set(words)
+
+
 def test_it_is_small_and_holds_no_pickle() -> None:
     files = [path for path in FOLDER.rglob("*") if path.is_file()]
     assert sum(path.stat().st_size for path in files) < 80e6

@@ -172,7 +172,12 @@ def test_other_corpora_and_scopes_have_their_rows() -> None:
 def test_an_earlier_training_is_named() -> None:
     first = {"command": ["python", "first.py", "--seed", "7"], "weights_averaged_over": ["step-1", "step-2"]}
     second = {"command": ["python", "second.py"], "started_from": first}
-    record = {**RECORD, "started_from": second, "weights_averaged_over": ["step-8", "step-9"]}
+    record = {
+        **RECORD,
+        "started_from": second,
+        "weights_averaged_over": ["step-8", "step-9"],
+        "share_of_the_start": 0.25,
+    }
     training = sections(model_card(CorefELConfig(), record=record))["Training"]
     places = [
         training.index(part)
@@ -188,6 +193,7 @@ def test_an_earlier_training_is_named() -> None:
                 "Command:",
                 "python train.py",
                 "These weights are the mean of those after step-8",
+                "25% of those that it started",
             ),
         )
     ]

@@ -105,13 +105,14 @@ BUNDLED = CardFacts(
     datasets=("DWIE", "GUM"),
     training_data=(
         "Training documents of DWIE (news of Deutsche Welle) under the mention scope `named`, and of GUM (twelve kinds "
-        "of text, those of Reddit excepted) under `all`. Of AIDA CoNLL-YAGO the alias table only."
+        "of text, those of Reddit excepted) under `all`, as are passages of DWIE in which descriptions and pronouns "
+        "took the place of later names (`experiments/replace_names.py`). Of AIDA CoNLL-YAGO the alias table only."
     ),
     notes=(
         "Beyond the paper: the mention scope as an input, letter-case embeddings of a span's first and last word, a "
-        "pair product of low rank, the words and candidates that two spans share, and further inputs of the entity "
-        "scorer: the log prior, a product of span and entity, one of the entity and the document's other entities, and "
-        "how much the document's other spans speak for the entity.",
+        "pair product of low rank, the words and candidates that two spans share, the entities that either may stand "
+        "for, and further inputs of the entity scorer: the log prior, a product of span and entity, one of the entity "
+        "and the document's other entities, and how much the document's other spans speak for the entity.",
         "Candidate lists published with DWIE, the training mentions of AIDA, titles of their entities and of 10,033 "
         "vital articles, and all of these with the first letter lower-cased; entity vectors are mean-pooled "
         "all-MiniLM-L6-v2 encodings of titles (and of the beginning of the Wikipedia lead, else of titles linked to, "
@@ -120,7 +121,7 @@ BUNDLED = CardFacts(
     ),
     limitations=(
         "English, mostly news; pronouns and descriptions under the mention scope `all` only, learnt from 177 "
-        "documents; entities of the Wikipedia of about 2018.",
+        "documents and from names that were replaced; entities of the Wikipedia of about 2018.",
     ),
 )
 
@@ -311,9 +312,10 @@ def _training(facts: CardFacts, record: Mapping[str, Any], given: Mapping[str, A
             yield f"```sh\n{' '.join(_quoted(argument) for argument in run['command'])}\n```"
         if run.get("weights_averaged_over"):
             steps = ", ".join(run["weights_averaged_over"])
-            yield (
-                "These weights are" if last else "The next command started from"
-            ) + f" the mean of those after {steps}."
+            share = run.get("share_of_the_start")
+            mixed = f", with a share of {share:.0%} of those that it started from" if share else ""
+            these = "These weights are" if last else "The next command started from"
+            yield f"{these} the mean of those after {steps}{mixed}."
     command: list[str] = list(record.get("command") or ())
     values = dict(given if given is not None else _options(command))
     for name in ("seed", "commit"):
