@@ -209,7 +209,8 @@ def test_switched_model_works_like_one_that_was_loaded(
     inputs = tiny_processor(model.config)(tiny_documents, gold=True).inputs
     left, right = model(**inputs), loaded(**inputs)
     assert torch.isfinite(left.loss)
-    assert torch.equal(left.loss, right.loss)
+    # The same weights at other places of the memory: sums may be rounded in another order.
+    torch.testing.assert_close(left.loss, right.loss, rtol=1e-6, atol=0.0)
 
 
 def test_root_score_can_be_changed_at_loading(tmp_path: Path, tiny_model: Make) -> None:

@@ -66,6 +66,8 @@ def _random_pipeline(tiny_model: Callable[..., CorefELModel], processor: Callabl
         model.entities.ffnn.layers[-1].bias += 14.0
         # Inputs that start without influence.
         torch.nn.init.normal_(model.pairs.match.weight)
+        for meaning in model.pairs.meaning.values():
+            torch.nn.init.normal_(meaning.weight)
         torch.nn.init.normal_(model.entities.support.weight)
     return CorefELPipeline(model, processor(model.config))
 
