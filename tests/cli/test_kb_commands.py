@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any, get_args
 
@@ -14,6 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 import hf_corefel
+from hf_corefel import kb
 from hf_corefel.cli import app, options
 from hf_corefel.cli import kb as kb_commands
 from hf_corefel.cli.kb import FallbackName
@@ -111,6 +113,19 @@ def test_build_from_end2end_neural_el(tmp_path: Path) -> None:
     status, text, err = run("build", "--end2end-neural-el", data, "--out", tmp_path / "out")
     assert (status, err) == (0, "")
     assert text.endswith("out: 1 entities, 1 surfaces, 1 candidates, vectors of 3\n")
+
+
+def test_build_says_its_warnings_unless_quiet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = write(tmp_path / "counts.tsv", "Greens\tGreens\t3\n")
+
+    def read_counts(path: Path) -> Any:
+        warnings.warn(f"{path.name}: one line was passed over", stacklevel=2)
+        return kb.read_counts(path)
+
+    monkeypatch.setattr(kb_commands, "read_counts", read_counts)
+    build = ("build", "--counts", counts, "--out", tmp_path / "out")
+    assert run(*build)[2] == "hf-corefel: warning: counts.tsv: one line was passed over\n"
+    assert run(*build, "--quiet")[2] == ""
 
 
 @pytest.mark.parametrize(

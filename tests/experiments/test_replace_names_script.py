@@ -125,3 +125,17 @@ def test_nouns_of_the_first_sentence(script: ModuleType) -> None:
     text = "Anna Berg is a Norwegian stateswoman and retired politician who served as Prime Minister of Norway."
     assert script.nouns_of_description(text) == ("prime minister", "stateswoman")
     assert script.nouns_of_description("It has no verb of that kind.") == ()
+
+
+def test_of_two_entities_at_one_place_one_is_kept(script: ModuleType) -> None:
+    begin = TEXT.index("Oslo")
+    entities = [
+        script.Entity({"gpe2"}, None, (), mentions=[(begin, begin + 4)], link=link) for link in ("Oslo", "Port")
+    ]
+    norway = [found.span() for found in re.finditer("Norway", TEXT)]
+    entities.append(script.Entity({"gpe0"}, "thing", ("country",), mentions=norway, link="Norway"))
+    found = [script.replaced_passage(TEXT, (0, len(TEXT)), entities, random.Random(seed), "x") for seed in range(20)]
+    passages = [document for document in found if document is not None]
+    assert passages
+    for document in passages:
+        assert {cluster.entity for cluster in document.clusters} == {"Oslo", "Norway"}
