@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from enum import StrEnum
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
 import typer
@@ -33,6 +34,7 @@ from hf_corefel.kb import (
     read_wikipedia2vec_text,
 )
 from hf_corefel.kb.importers import count_rows, title_rows
+from hf_corefel.kb.readers import shown
 
 __all__ = ["kb_app"]
 
@@ -43,6 +45,8 @@ FINGERPRINT_FILE = "fingerprint.json"
 _FIELDS = ("description", "wikidata", "url")
 _DESCRIPTION_WIDTH = 60
 _VECTORS_AT_ONCE = 256
+
+_Row = TypeVar("_Row")
 
 
 class FallbackName(StrEnum):
@@ -64,13 +68,19 @@ JsonOption = Annotated[bool, typer.Option("--json", help="JSON in place of a tab
 
 @contextmanager
 def _or_fail(what: str, *, quiet: bool = False) -> Iterator[None]:
-    """Prints what is wrong with files or arguments, and leaves; warnings are printed too, unless quiet."""
+    """Print what is wrong with files or arguments in one line, and leave; warnings are printed too, unless quiet."""
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             yield
-    except (OSError, ValueError) as error:
-        fail(f"cannot {what}: {error}")
+    # Path.resolve raises RuntimeError for links that go in a circle.
+    except (OSError, ValueError, RuntimeError) as error:
+        reason = str(error)
+        if isinstance(error, OSError) and error.strerror and error.filename is not None:
+            reason = f"{os.fsdecode(error.filename)}: {error.strerror}"
+        fail(f"cannot {what}: {' '.join(reason.splitlines())}")
+    except MemoryError:
+        fail(f"cannot {what}: it takes more memory than there is")
     for warning in [] if quiet else caught:
         complain(f"warning: {warning.message}")
 
@@ -129,7 +139,7 @@ def build(
         fail("cannot build: give only one of --wikipedia2vec, --vectors-of, --model and --end2end-neural-el")
     if end2end is not None and tables:
         fail("cannot build: --end2end-neural-el has a table of its own; give no --aliases and --counts")
-    sources = [path.name for path in (*tables, wikipedia2vec, end2end, entities) if path is not None]
+    sources = [printable(path.name) for path in (*tables, wikipedia2vec, end2end, entities) if path is not None]
     options: dict[str, Any] = {"fallback": fallback.value if fallback else "none", "provenance": {"files": sources}}
     if max_candidates is not None:
         options["max_candidates"] = max_candidates
@@ -139,15 +149,30 @@ def build(
         if end2end is not None:
             kb = KnowledgeBase.from_end2end_neural_el(end2end, **options)
         else:
-            rows = [row for path in aliases or [] for row in read_alias_jsonl(path)]
-            rows += count_rows(chain.from_iterable(map(read_counts, counts or [])))
+            rows = [row for path in aliases or [] for row in _not_empty(path, read_alias_jsonl(path))]
+            rows += count_rows(chain.from_iterable(_not_empty(path, read_counts(path)) for path in counts or []))
             source = vectors_of or model
             known = None if source is None else _open(source)
             vectorizer = _vectorizer(known, model) if known is not None and model is not None else None
             with ProgressBar("Making vectors", None, shown=vectorizer is not None and not quiet) as progress:
                 kb = _build(rows, wikipedia2vec, known, options, vectorizer, progress.update)
+        if kb.num_surfaces == 0:
+            raise KnowledgeBaseError(f"no surface has a candidate in {', '.join(sources)}; nothing was saved")
         kb.save_pretrained(out)
     show(_size_line(out, kb))
+
+
+def _not_empty(path: Path, rows: Iterable[_Row]) -> Iterator[_Row]:
+    """The rows of a file.
+
+    Raises:
+        KnowledgeBaseError: When it has none.
+    """
+    row = None
+    for row in rows:
+        yield row
+    if row is None:
+        raise KnowledgeBaseError(f"{path}: the file holds no rows; nothing was saved")
 
 
 def _build(
@@ -196,18 +221,18 @@ def _vectors_of(
 def _read_entities(path: Path) -> dict[str, dict[str, str]]:
     """The keyword arguments of `KnowledgeBase.build` that a file of entities gives."""
     found: dict[str, dict[str, str]] = {"descriptions": {}, "wikidata": {}, "urls": {}}
-    for where, data in read_jsonl(path):
+    for where, data in _not_empty(path, read_jsonl(path)):
         if not isinstance(data, dict) or not isinstance(data.get("entity"), str):
-            raise KnowledgeBaseError(f"{where}: expected an object with the string 'entity', got {data!r}")
+            raise KnowledgeBaseError(f"{where}: expected an object with the string 'entity', got {shown(data)}")
         unknown = sorted(set(data) - {"entity", *_FIELDS})
         if unknown:
             raise KnowledgeBaseError(
-                f"{where}: unknown field {unknown[0]!r}; the known fields are {', '.join(_FIELDS)}"
+                f"{where}: unknown field {shown(unknown[0])}; the known fields are {', '.join(_FIELDS)}"
             )
         for field, texts in zip(_FIELDS, found.values(), strict=True):
             if data.get(field) is not None:
                 if not isinstance(data[field], str):
-                    raise KnowledgeBaseError(f"{where}: field {field!r}: expected a string, got {data[field]!r}")
+                    raise KnowledgeBaseError(f"{where}: field {field!r}: expected a string, got {shown(data[field])}")
                 texts[data["entity"]] = data[field]
     return found
 
@@ -267,26 +292,30 @@ def lookup(
     """Show the entities that surfaces may stand for."""
     with _or_fail(f"read {folder}"):
         kb = _open(folder, fallback)
-        found = {surface: kb.candidates(surface, limit) for surface in surfaces}
+        found = {
+            surface: [{**candidate.to_dict(), **_known(kb, candidate.entity)} for candidate in candidates]
+            for surface, candidates in ((surface, kb.candidates(surface, limit)) for surface in surfaces)
+        }
     if as_json:
-        for surface, candidates in found.items():
-            listed = [{**candidate.to_dict(), **_known(kb, candidate.entity)} for candidate in candidates]
+        for surface, listed in found.items():
             print(json_for_stdout({"surface": surface, "candidates": listed}))
         return
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     table.add_column("Surface", overflow="fold")
     table.add_column("Entity", overflow="fold")
     table.add_column("Prior", justify="right")
-    described = any(kb.description(c.entity) for candidates in found.values() for c in candidates)
+    described = any("description" in candidate for listed in found.values() for candidate in listed)
     if described:
         table.add_column("Description", max_width=_DESCRIPTION_WIDTH, overflow="ellipsis", no_wrap=True)
-    for surface, candidates in found.items():
+    for surface, listed in found.items():
         name = printable(surface)
-        for candidate in candidates:
-            text = [printable(kb.description(candidate.entity) or "")] if described else []
-            table.add_row(Text(name), Text(printable(candidate.entity)), f"{candidate.prior:.4f}", *map(Text, text))
+        for candidate in listed:
+            text = [printable(candidate.get("description", ""))] if described else []
+            table.add_row(
+                Text(name), Text(printable(candidate["entity"])), f"{candidate['prior']:.4f}", *map(Text, text)
+            )
             name = ""
-        if not candidates:
+        if not listed:
             table.add_row(Text(name), Text("none", style="dim"), "")
     show(table)
 
@@ -320,16 +349,21 @@ def add(
     if out is None and is_bundled(folder):
         fail(f"cannot add {entity} to {folder}: that would change the installed package; say with --out where to save")
     with _or_fail(f"add {entity} to {folder}"):
-        kb = _open(folder)
-        if model is not None:
-            kb.vectorizer = _vectorizer(kb, model)
-        new = kb.entity_id(entity) is None
-        kb.add(entity, surface or (), description=description, prior=prior, wikidata=wikidata, url=url)
-        target = out or knowledge_base_folder(folder)
-        kb.save_pretrained(target)
-        if target.resolve().name == KNOWLEDGE_BASE_FOLDER:
+        source = knowledge_base_folder(folder)
+        target = out or source
+        in_place = os.path.realpath(target) == os.path.realpath(source)
+        # Others that add to the folder wait for their turn.
+        with KnowledgeBase.edit(source) if in_place else nullcontext(KnowledgeBase.from_pretrained(source)) as kb:
+            if model is not None:
+                kb.vectorizer = _vectorizer(kb, model)
+            new = kb.entity_id(entity) is None
+            kb.add(entity, surface or (), description=description, prior=prior, wikidata=wikidata, url=url)
+        if not in_place:
+            kb.save_pretrained(target)
+        real = Path(os.path.realpath(target))
+        if real.name == KNOWLEDGE_BASE_FOLDER:
             # A model's fingerprint was of the knowledge base before.
-            (target.resolve().parent / FINGERPRINT_FILE).unlink(missing_ok=True)
+            (real.parent / FINGERPRINT_FILE).unlink(missing_ok=True)
     show(Text(f"{'added' if new else 'changed'} {printable(entity)}"), _size_line(target, kb))
 
 
@@ -343,10 +377,13 @@ def _vectorizer(kb: KnowledgeBase, model: str) -> Any:
     name = bundled_checkpoint() if is_bundled(model) else model
     with silent_transformers():
         encoder: Any = CorefELModel.from_pretrained(name).eval().encoder
-        return title_vectorizer(encoder.model, AutoTokenizer.from_pretrained(name), kb.projection)
+        return title_vectorizer(
+            encoder.model, AutoTokenizer.from_pretrained(name, trust_remote_code=False), kb.projection
+        )
 
 
 def _size_line(folder: Path, kb: KnowledgeBase) -> Text:
     """``kb: 5 entities, 4 surfaces, 6 candidates, vectors of 128``."""
-    line = f"{folder}: {kb.num_entities:,} entities, {kb.num_surfaces:,} surfaces, {kb.num_candidates:,} candidates"
-    return Text(line + (f", vectors of {kb.vector_size}" if kb.vector_size else ", no vectors"))
+    sizes = f"{kb.num_entities:,} entities, {kb.num_surfaces:,} surfaces, {kb.num_candidates:,} candidates"
+    vectors = f"vectors of {kb.vector_size}" if kb.vector_size else "no vectors"
+    return Text(f"{printable(str(folder))}: {sizes}, {vectors}")

@@ -10,6 +10,7 @@ from typing import Any
 import marisa_trie
 import numpy as np
 
+from .checking import check_ids, check_offsets, check_priors, check_slices
 from .errors import KnowledgeBaseError
 from .readers import check_alias_row, check_key
 from .storage import find_key, offsets_of
@@ -26,12 +27,16 @@ class AliasTable:
         offsets: uint32 or uint64 [A+1], where the candidates of a surface begin and end.
         entity_ids: uint32 [C].
         priors: float32 [C].
+        num_entities: E, above all entity ids.
+        file: Where the arrays come from, for messages.
     """
 
     surfaces: Any
     offsets: np.ndarray
     entity_ids: np.ndarray
     priors: np.ndarray
+    num_entities: int
+    file: str = "tables.safetensors"
 
     def find(self, surfaces: Sequence[str]) -> np.ndarray:
         """The numbers int64 [M] of M stripped surfaces, -1 = not in the table."""
@@ -52,23 +57,50 @@ class AliasTable:
 
         Returns:
             entity_ids int32 [M, K], -1 = padding, and priors float32 [M, K], 0 there.
+
+        Raises:
+            KnowledgeBaseError: When what is taken cannot be right: the file is damaged.
         """
         entity_ids = np.full((len(rows), limit), -1, dtype=np.int32)
         priors = np.zeros((len(rows), limit), dtype=np.float32)
         found = np.flatnonzero(rows >= 0)
         begins = self.offsets[rows[found]].astype(np.int64)
-        lengths = self.offsets[rows[found] + 1].astype(np.int64) - begins
+        ends = self.offsets[rows[found] + 1].astype(np.int64)
+        check_slices(begins, ends, len(self.entity_ids), self.file)
+        lengths = ends - begins
         columns = np.arange(min(limit, lengths.max(initial=0)))
         here, column = np.nonzero(columns < lengths[:, None])
         positions = begins[here] + column
-        entity_ids[found[here], column] = self.entity_ids[positions]
-        priors[found[here], column] = self.priors[positions]
+        taken_ids, taken_priors = self.entity_ids[positions], self.priors[positions]
+        self._check_candidates(taken_ids, taken_priors)
+        entity_ids[found[here], column] = taken_ids
+        priors[found[here], column] = taken_priors
         return entity_ids, priors
 
     def row(self, row: int) -> tuple[np.ndarray, np.ndarray]:
-        """All candidates of one surface: entity ids uint32 [C] and priors float32 [C]."""
-        begin, end = int(self.offsets[row]), int(self.offsets[row + 1])
-        return self.entity_ids[begin:end], self.priors[begin:end]
+        """Return all candidates of one surface: entity ids uint32 [C] and priors float32 [C].
+
+        Raises:
+            KnowledgeBaseError: When they cannot be right: the file is damaged.
+        """
+        begin, end = self.offsets[row : row + 2].astype(np.int64).tolist()
+        check_slices(np.array([begin]), np.array([end]), len(self.entity_ids), self.file)
+        entity_ids, priors = self.entity_ids[begin:end], self.priors[begin:end]
+        self._check_candidates(entity_ids, priors)
+        return entity_ids, priors
+
+    def check(self) -> None:
+        """Read it all.
+
+        Raises:
+            KnowledgeBaseError: When a value cannot be right: the file is damaged.
+        """
+        check_offsets(self.offsets, len(self.entity_ids), self.file)
+        self._check_candidates(self.entity_ids, self.priors)
+
+    def _check_candidates(self, entity_ids: np.ndarray, priors: np.ndarray) -> None:
+        check_ids(entity_ids, 0, self.num_entities, self.file, "entity_ids")
+        check_priors(priors, self.file)
 
     def items(self) -> Iterator[tuple[str, np.ndarray]]:
         """The arrays by the names that they have in a file."""
@@ -133,7 +165,8 @@ def build_alias_table(
         starts = np.cumsum(lengths) - lengths
         order = order[np.arange(len(order)) - starts[rows[order]] < max_candidates]
     lengths = np.bincount(rows[order], minlength=len(surface_numbers))
-    table = AliasTable(surfaces, offsets_of(lengths), columns[order].astype(np.uint32), priors[order])
+    ids = columns[order].astype(np.uint32)
+    table = AliasTable(surfaces, offsets_of(lengths), ids, priors[order], len(entity_numbers))
     return entities, table
 
 

@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 import marisa_trie
 import numpy as np
 
+from .checking import check_ids, check_offsets, check_slices
 from .errors import KnowledgeBaseError
 from .storage import find_key, offsets_of
 
@@ -66,19 +67,42 @@ class FallbackIndex:
         keys: A `marisa_trie.Trie` that numbers the F folded forms.
         offsets: uint32 or uint64 [F+1], where the surfaces of a form begin and end.
         rows: uint32, the numbers of the surfaces in their table, ascending within a form.
+        num_surfaces: A, above all those numbers.
+        file: Where the arrays come from, for messages.
     """
 
     fallback: Fallback
     keys: Any
     offsets: np.ndarray
     rows: np.ndarray
+    num_surfaces: int
+    file: str = "fallback.safetensors"
 
     def find(self, key: str) -> np.ndarray:
-        """The surfaces of a folded form, as their numbers; none for a form that is unknown."""
+        """Return the surfaces of a folded form, as their numbers; none for a form that is unknown.
+
+        Raises:
+            KnowledgeBaseError: When they cannot be right: the file is damaged.
+        """
         number = find_key(self.keys, key)
         if number < 0:
             return self.rows[:0]
-        return self.rows[int(self.offsets[number]) : int(self.offsets[number + 1])]
+        begin, end = self.offsets[number : number + 2].astype(np.int64).tolist()
+        # Folded forms are asked for one by one; numpy's checks would take as long as the rest.
+        if not 0 <= begin <= end <= len(self.rows):
+            check_slices(np.array([begin]), np.array([end]), len(self.rows), self.file)
+        rows = self.rows[begin:end]
+        check_ids(rows, 0, self.num_surfaces, self.file, "rows")
+        return rows
+
+    def check(self) -> None:
+        """Read it all.
+
+        Raises:
+            KnowledgeBaseError: When a value cannot be right: the file is damaged.
+        """
+        check_offsets(self.offsets, len(self.rows), self.file)
+        check_ids(self.rows, 0, self.num_surfaces, self.file, "rows")
 
     def items(self) -> Iterator[tuple[str, np.ndarray]]:
         """The arrays by the names that they have in a file."""
@@ -101,4 +125,4 @@ def build_fallback_index(surfaces: Any, fallback: Fallback) -> FallbackIndex:
     rows = np.argsort(numbers, kind="stable")
     rows = rows[np.count_nonzero(numbers < 0) :]
     lengths = np.bincount(numbers[rows], minlength=len(keys))
-    return FallbackIndex(fallback, keys, offsets_of(lengths), rows.astype(np.uint32))
+    return FallbackIndex(fallback, keys, offsets_of(lengths), rows.astype(np.uint32), len(surfaces))

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from .errors import KnowledgeBaseError
-from .readers import AliasRow, check_alias_row, read_lines
+from .readers import AliasRow, check_alias_row, read_lines, shown
 
 __all__ = [
     "End2EndFiles",
@@ -42,7 +42,9 @@ def read_counts(path: str | Path) -> Iterator[Count]:
     for where, line in read_lines(path):
         fields = line.split("\t")
         if len(fields) != 3:
-            raise KnowledgeBaseError(f"{where}: expected surface, entity and count with tabs between, got {line!r}")
+            raise KnowledgeBaseError(
+                f"{where}: expected surface, entity and count with tabs between, got {shown(line)}"
+            )
         check_alias_row(fields[0], [(fields[1], 0.0)], where)
         yield fields[0], fields[1], _number(fields[2], where, "count")
 
@@ -51,19 +53,34 @@ def count_rows(counts: Iterable[Count]) -> list[AliasRow]:
     """Adds up the counts of every surface and entity; a prior is an entity's share of its surface's counts.
 
     Raises:
-        KnowledgeBaseError: When a count is not above 0.
+        KnowledgeBaseError: When a count is not above 0, or those of one surface and entity add up to what is too large
+            for a float.
     """
     table: dict[str, dict[str, float]] = {}
     for i, (surface, entity, count) in enumerate(counts):
         if not 0 < count < float("inf"):
-            raise KnowledgeBaseError(f"counts[{i}], surface {surface!r}: expected a count above 0, got {count!r}")
+            raise KnowledgeBaseError(f"counts[{i}], surface {shown(surface)}: expected a count above 0, got {count!r}")
         row = table.setdefault(surface.strip(), {})
         row[entity] = row.get(entity, 0.0) + count
+        if row[entity] == float("inf"):
+            raise KnowledgeBaseError(
+                f"counts[{i}], surface {shown(surface)}, entity {shown(entity)}: the counts add up to more than a "
+                "float holds (1.8e308); give smaller ones"
+            )
     return [
-        AliasRow(surface, [(entity, count / total) for entity, count in row.items()])
-        for surface, row in table.items()
-        for total in [sum(row.values())]
+        AliasRow(surface, list(zip(row, _shares(list(row.values())), strict=True))) for surface, row in table.items()
     ]
+
+
+def _shares(counts: list[float], total: float = 0.0) -> list[float]:
+    """What each count is of their sum, or of a total that is larger; 0 where all are 0."""
+    # The sum of what is at most 1 cannot overflow, as that of large counts can.
+    largest = max(total, *counts, 0.0)
+    if largest == 0:
+        return [0.0] * len(counts)
+    scaled = [count / largest for count in counts]
+    whole = max(total / largest, sum(scaled))
+    return [count / whole for count in scaled]
 
 
 def title_rows(entities: Iterable[str]) -> Iterator[AliasRow]:
@@ -95,7 +112,7 @@ def read_wikipedia2vec_text(path: str | Path, entities: Collection[str] | None =
     width: int | None = None
     for number, (where, line) in enumerate(read_lines(path)):
         if number == 0 and len(line.split()) == 2 and all(part.isdecimal() for part in line.split()):
-            width = int(line.split()[1])
+            width = _whole(line.split()[1], where, "number of dimensions")
         if not line.startswith(_ENTITY_PREFIX):
             continue
         title, _, values = line.partition("\t") if "\t" in line else line.partition(" ")
@@ -105,10 +122,16 @@ def read_wikipedia2vec_text(path: str | Path, entities: Collection[str] | None =
         try:
             row = np.array(values.split(), dtype=np.float32)
         except ValueError as error:
-            raise KnowledgeBaseError(f"{where}: entity {name!r}: a value is no number: {error}") from error
+            raise KnowledgeBaseError(
+                f"{where}: entity {shown(name)}: a value is no number: {shown(str(error))}"
+            ) from error
         width = len(row) if width is None else width
         if len(row) != width or width == 0 or not name:
-            raise KnowledgeBaseError(f"{where}: entity {name!r}: expected {width or 'some'} values, got {len(row)}")
+            raise KnowledgeBaseError(
+                f"{where}: entity {shown(name)}: expected {width or 'some'} values, got {len(row)}"
+            )
+        if not np.isfinite(row).all():
+            raise KnowledgeBaseError(f"{where}: entity {shown(name)}: a value is not a finite float32")
         names[name] = None
         rows.append(row)
     if not rows:
@@ -154,7 +177,7 @@ def read_wiki_names(path: str | Path, *, strict: bool = True) -> dict[str, str]:
     for where, line in read_lines(path):
         title, _, page_id = line.rpartition("\t")
         if not title.strip() or not page_id.strip().isdecimal() or "\t" in title:
-            skipped.add(where, f"expected a title and its page id with a tab between, got {line!r}")
+            skipped.add(where, f"expected a title and its page id with a tab between, got {shown(line)}")
             continue
         names[page_id.strip()] = title.strip().replace(" ", "_")
     skipped.warn()
@@ -198,24 +221,24 @@ def read_p_e_m(
 def _p_e_m_row(line: str, where: str, names: Mapping[str, str] | None, counts: bool) -> AliasRow:
     mention, *rest = line.split("\t")
     if not rest:
-        raise KnowledgeBaseError(f"{where}: expected mention, total and candidates with tabs between, got {line!r}")
-    total = _number(rest[0], f"{where}, mention {mention!r}", "total")
-    pairs: list[tuple[str, float]] = []
-    all_counts = 0.0
+        raise KnowledgeBaseError(
+            f"{where}: expected mention, total and candidates with tabs between, got {shown(line)}"
+        )
+    total = _number(rest[0], f"{where}, mention {shown(mention)}", "total")
+    listed: list[str | None] = []
+    scores: list[float] = []
     for field in rest[1:]:
         if not field.strip():
             continue
         parts = [part.strip() for part in field.split(",", 2)]
         if len(parts) != 3:
-            raise KnowledgeBaseError(f"{where}, mention {mention!r}: expected id,score,title, got {field!r}")
-        score = _number(parts[1], f"{where}, mention {mention!r}, candidate {field!r}", "score", least=0.0)
-        all_counts += score
-        name = parts[2].replace(" ", "_") if names is None else names.get(parts[0])
-        if name is not None:
-            pairs.append((name, score))
+            raise KnowledgeBaseError(f"{where}, mention {shown(mention)}: expected id,score,title, got {shown(field)}")
+        score = _number(parts[1], f"{where}, mention {shown(mention)}, candidate {shown(field)}", "score", least=0.0)
+        scores.append(score)
+        listed.append(parts[2].replace(" ", "_") if names is None else names.get(parts[0]))
     if counts:
-        whole = max(total, all_counts)
-        pairs = [(name, score / whole) for name, score in pairs if whole > 0]
+        scores = _shares(scores, total)
+    pairs = [(name, score) for name, score in zip(listed, scores, strict=True) if name is not None]
     return check_alias_row(mention, pairs, where)
 
 
@@ -249,10 +272,11 @@ def end2end_vectors(
     """
     path = Path(ent_vecs)
     if not path.is_file():
-        raise KnowledgeBaseError(f"{path}: file not found")
+        raise KnowledgeBaseError(f"{path}: file not found, or no file")
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
+    except Exception as error:
+        # Its header is read by Python's own parser, which raises much else than ValueError when it is damaged.
         raise KnowledgeBaseError(f"{path}: not an array of numpy, or a truncated one: {error}") from error
     if not isinstance(array, np.ndarray) or array.ndim != 2 or array.dtype.kind != "f":
         raise KnowledgeBaseError(f"{path}: expected one array [V, D] of floats")
@@ -260,8 +284,8 @@ def end2end_vectors(
     for where, line in read_lines(nnid2wikiid):
         fields = line.split()
         if len(fields) != 2 or not all(field.isdecimal() for field in fields):
-            raise KnowledgeBaseError(f"{where}: expected the numbers nnid and page id, got {line!r}")
-        rows.append((int(fields[0]), fields[1], where))
+            raise KnowledgeBaseError(f"{where}: expected the numbers nnid and page id, got {shown(line)}")
+        rows.append((_whole(fields[0], where, "nnid"), fields[1], where))
     first = min((number for number, _, _ in rows), default=0)
     chosen: dict[str, int] = {}
     for number, page_id, where in rows:
@@ -274,6 +298,14 @@ def end2end_vectors(
     return list(chosen), np.asarray(array[np.fromiter(chosen.values(), dtype=np.int64, count=len(chosen))])
 
 
+def _whole(text: str, where: str, what: str) -> int:
+    """A whole number of decimal digits."""
+    try:
+        return int(text)
+    except ValueError as error:
+        raise KnowledgeBaseError(f"{where}: expected a {what}, got {shown(text)}") from error
+
+
 def _number(text: str, where: str, what: str, least: float | None = None) -> float:
     """A finite number above 0, or from `least` on."""
     try:
@@ -282,7 +314,7 @@ def _number(text: str, where: str, what: str, least: float | None = None) -> flo
         number = float("nan")
     if not (number > 0 if least is None else number >= least) or number == float("inf"):
         raise KnowledgeBaseError(
-            f"{where}: expected a {what} {'above 0' if least is None else 'from 0 on'}, got {text!r}"
+            f"{where}: expected a {what} {'above 0' if least is None else 'from 0 on'}, got {shown(text)}"
         )
     return number
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from .building import build_tables
 from .errors import KnowledgeBaseError
-from .fallback import Fallback, FallbackIndex, check_fallback
+from .fallback import Fallback, check_fallback
+from .folder import FORMAT_VERSION
 from .importers import (
     End2EndFiles,
     Scores,
@@ -23,14 +24,13 @@ from .importers import (
     read_wikipedia2vec_text,
     title_rows,
 )
-from .merging import merge_changes
-from .overlay import Overlay, edit_add, edit_remove, edit_remove_surface
+from .overlay import edit_add, edit_remove, edit_remove_surface
 from .projection import Projection
 from .readers import check_counts, check_key, check_surfaces, read_alias_jsonl
-from .tables import FORMAT_VERSION, TEXTS, Tables, check_metadata, open_folder, read_fingerprint, save_folder
+from .saved import SavedKnowledgeBase
+from .tables import TEXTS, check_metadata
 from .text_table import check_wikidata, encode_text
 from .vector_table import NamedVectors, VectorFormat
-from .view import Changes, KnowledgeBaseView
 
 __all__ = ["DEFAULT_URL_TEMPLATE", "FORMAT_VERSION", "KnowledgeBase", "Vectorizer"]
 
@@ -39,13 +39,13 @@ DEFAULT_URL_TEMPLATE = "https://en.wikipedia.org/wiki/{entity}"
 Vectorizer = Callable[[list[str], list[str | None]], np.ndarray]
 
 
-class KnowledgeBase(KnowledgeBaseView):
+class KnowledgeBase(SavedKnowledgeBase):
     """Alias table, entity vectors and descriptions.
 
-    One that was loaded with `from_pretrained` is mapped into memory: opening does not depend on its size,
-    processes on one machine share its pages, and pickling it (for spawned workers) passes the folder's path
-    and what was changed since. One that was just built behaves the same, vectors included (they are quantised
-    when built), but is pickled with its arrays.
+    One that was loaded with `from_pretrained` is mapped into memory once it is checked: processes on one
+    machine share its pages, and pickling it (for spawned workers) passes the folder's path and what was changed
+    since. One that was just built behaves the same, vectors included (they are quantised when built), but is
+    pickled with its arrays.
 
     Threads may share one, also while one of them adds or removes: a look-up sees what stood before or what
     stands after, and waits for nobody. Changes stay in memory until `save_pretrained`.
@@ -58,21 +58,7 @@ class KnowledgeBase(KnowledgeBaseView):
             and does not travel with a pickle.
     """
 
-    def __init__(
-        self,
-        tables: Tables,
-        *,
-        changes: Changes | None = None,
-        fallback: Fallback = "none",
-        indexes: dict[Fallback, FallbackIndex] | None = None,
-        folder: Path | None = None,
-        fingerprint: str | None = None,
-    ) -> None:
-        """Takes finished tables; use `build`, `from_jsonl` or `from_pretrained`."""
-        super().__init__(tables, changes or Changes(), fallback, indexes if indexes is not None else {})
-        self._folder = folder
-        self._saved_fingerprint = self._fingerprint = fingerprint
-        self.vectorizer: Vectorizer | None = None
+    vectorizer: Vectorizer | None = None
 
     @classmethod
     def build(
@@ -209,47 +195,11 @@ class KnowledgeBase(KnowledgeBaseView):
         rows = read_p_e_m(found.p_e_m, names, scores=scores, strict=strict)
         return cls.build(rows, max_candidates=max_candidates, **build)
 
-    @classmethod
-    def from_pretrained(cls, folder: str | Path, *, fallback: Fallback | None = None) -> KnowledgeBase:
-        """Opens what `save_pretrained` wrote, memory-mapped.
-
-        Args:
-            folder: The folder.
-            fallback: Takes the place of the one that was saved. Its index is made in memory when it is needed;
-                save the knowledge base again to have it mapped.
-
-        Raises:
-            KnowledgeBaseError: When a file is missing or damaged, or of an unknown format version.
-        """
-        folder = Path(folder).absolute()
-        opened = open_folder(folder)
-        return cls(
-            opened.tables,
-            fallback=opened.fallback if fallback is None else fallback,
-            indexes={opened.fallback: opened.index} if opened.index is not None else {},
-            folder=folder,
-            fingerprint=opened.fingerprint,
-        )
-
-    def save_pretrained(self, folder: str | Path) -> None:
-        """Writes the folder that `from_pretrained` opens, with what was added and without what was removed.
-
-        Processes that have an older one open keep theirs, and so does this object.
-        """
-        whole = self.merged()
-        save_folder(Path(folder), whole._tables, whole._fallback, whole._index(whole._fallback))
-
     def with_fallback(self, fallback: Fallback) -> KnowledgeBase:
         """The same knowledge base with another fallback: it shares the tables, and changes show in both."""
-        other = type(self)(
-            self._tables,
-            changes=self._changes,
-            fallback=fallback,
-            indexes=self._indexes,
-            folder=self._folder,
-            fingerprint=self._saved_fingerprint,
-        )
-        other.vectorizer = self.vectorizer
+        other = type(self)(self._tables, changes=self._changes, fallback=fallback, indexes=self._indexes)
+        for name in ("_folder", "_saved_fingerprint", "_saved_indexes", "_fingerprint", "_identities", "vectorizer"):
+            setattr(other, name, getattr(self, name))
         return other
 
     def with_projection(self, projection: Projection) -> KnowledgeBase:
@@ -264,42 +214,19 @@ class KnowledgeBase(KnowledgeBaseView):
             )
         check_metadata(None, projection.info)
         other = type(self)(replace(self.merged()._tables, projection=projection), fallback=self._fallback)
+        other._identities = self._identities
         other.vectorizer = self.vectorizer
         return other
 
-    def merged(self) -> KnowledgeBase:
-        """A knowledge base whose tables hold the changes, with ids of its own; this one when nothing was changed."""
-        state = self._changes.state
-        if state.empty:
-            return self
-        other = type(self)(merge_changes(self._tables, state), fallback=self._fallback)
-        other.vectorizer = self.vectorizer
-        return other
-
-    @property
-    def fingerprint(self) -> str:
-        """SHA-256 of what the tables hold, without changes that were not saved. See `verify`."""
-        if self._fingerprint is None:
-            self._fingerprint = self._tables.fingerprint()
-        return self._fingerprint
-
-    def verify(self) -> bool:
-        """Reads all tables and compares them with the fingerprint that they were saved with.
-
-        Returns:
-            Whether there was one; without one nothing is read.
+    def merged(self) -> Self:
+        """A knowledge base whose tables hold the changes, with ids of its own; this one when nothing was changed.
 
         Raises:
-            KnowledgeBaseError: When they differ: the folder is damaged or was changed by hand.
+            KnowledgeBaseError: When a file that it was opened from is damaged.
         """
-        if self._saved_fingerprint is None:
-            return False
-        if self._tables.fingerprint() != self._saved_fingerprint:
-            raise KnowledgeBaseError(
-                f"{self._folder}: the tables do not have the fingerprint that they were saved with; the folder is "
-                "damaged, or one of its files was replaced; build or fetch it again"
-            )
-        return True
+        other = super().merged()
+        other.vectorizer = self.vectorizer
+        return other
 
     def add(
         self,
@@ -380,20 +307,3 @@ class KnowledgeBase(KnowledgeBaseView):
                 f"vectorizer: expected an array of shape (1, {self.vector_size}) for one entity, got {made.shape}"
             )
         return np.asarray(made[0])
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        state = None if self._changes.state.empty else self._changes.state
-        if self._folder is not None and read_fingerprint(self._folder) == self._saved_fingerprint:
-            return _reopen, (type(self), str(self._folder), self._fallback, state)
-        # Built here, or the folder is another knowledge base by now.
-        return _rebuild, (type(self), self._tables, self._fallback, state)
-
-
-def _reopen(cls: type[KnowledgeBase], folder: str, fallback: Fallback, state: Overlay | None) -> KnowledgeBase:
-    kb = cls.from_pretrained(folder, fallback=fallback)
-    kb._changes.state = state or Overlay()
-    return kb
-
-
-def _rebuild(cls: type[KnowledgeBase], tables: Tables, fallback: Fallback, state: Overlay | None) -> KnowledgeBase:
-    return cls(tables, changes=Changes(state), fallback=fallback)

@@ -62,7 +62,8 @@ def _merge_aliases(aliases: AliasTable, overlay: Overlay, new_ids: np.ndarray) -
     starts = np.cumsum(length) - length
     positions = np.repeat(begin - starts, length) + np.arange(length.sum())
     ids = new_ids[source_ids[positions]]
-    return AliasTable(surfaces, offsets_of(length), ids.astype(np.uint32), source_priors[positions])
+    count = int(np.count_nonzero(new_ids >= 0))
+    return AliasTable(surfaces, offsets_of(length), ids.astype(np.uint32), source_priors[positions], count)
 
 
 def _merge_vectors(vectors: VectorTable, overlay: Overlay, old_ids: np.ndarray) -> VectorTable:

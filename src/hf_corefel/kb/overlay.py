@@ -147,6 +147,7 @@ class _Edit:
         found = [surface for surface, row in self.surfaces.items() if any(entity == entity_id for entity, _ in row)]
         numbers = {number for number, row in self.rows.items() if any(entity == entity_id for entity, _ in row)}
         if entity_id < self.tables.num_entities:
+            aliases.check()
             positions = np.flatnonzero(aliases.entity_ids == entity_id)
             listed = np.searchsorted(aliases.offsets, positions, side="right") - 1
             numbers |= {number for number in listed.tolist() if number not in self.rows}

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .checking import check_finite
 from .errors import KnowledgeBaseError
 
 __all__ = ["Projection"]
@@ -22,12 +23,14 @@ class Projection:
         components: float32 [H, D].
         offset: float32 [D].
         info: Anything JSON takes: which encoder, how it was found, and how texts were made.
+        file: Where the arrays come from, for messages.
     """
 
     mean: np.ndarray
     components: np.ndarray
     offset: np.ndarray
     info: Mapping[str, Any] = field(default_factory=dict)
+    file: str = "projection.safetensors"
 
     def __post_init__(self) -> None:
         hidden, size = self.mean.shape, self.offset.shape
@@ -57,14 +60,20 @@ class Projection:
             float32 [M, D].
 
         Raises:
-            KnowledgeBaseError: When they have another width.
+            KnowledgeBaseError: When they have another width, or the projection holds what is no number.
         """
         if vectors.ndim != 2 or vectors.shape[1] != self.hidden_size:
             raise KnowledgeBaseError(
                 f"projection: expected vectors [M, {self.hidden_size}], got shape {vectors.shape}; they must come from "
                 f"the encoder that the projection was made for ({self.info.get('encoder', 'not named')})"
             )
+        self.check()
         return np.asarray((vectors - self.mean) @ self.components + self.offset, dtype=np.float32)
+
+    def check(self) -> None:
+        """Raise KnowledgeBaseError unless all numbers are finite."""
+        for name, array in self.items():
+            check_finite(array, self.file, name)
 
     def scaled(self, factor: float) -> Projection:
         """The projection that gives `factor` times as much."""

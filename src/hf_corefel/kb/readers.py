@@ -7,12 +7,14 @@ import json
 import math
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
 
 from .errors import KnowledgeBaseError
 
 __all__ = [
+    "MAX_LINE_BYTES",
     "AliasRow",
     "check_alias_row",
     "check_counts",
@@ -21,7 +23,14 @@ __all__ = [
     "read_alias_jsonl",
     "read_jsonl",
     "read_lines",
+    "shown",
+    "to_float",
 ]
+
+# A line may have so many bytes, once unpacked: a small .gz can hold one that takes all memory.
+MAX_LINE_BYTES = 16 * 1024 * 1024
+# So much of a value stands in a message about it.
+_SHOWN = 100
 
 
 class AliasRow(NamedTuple):
@@ -38,16 +47,16 @@ def check_key(value: object, where: str, what: str) -> str:
         KnowledgeBaseError: When it is no string, empty, has a NUL, or is no valid Unicode.
     """
     if not isinstance(value, str):
-        raise KnowledgeBaseError(f"{where}: expected a string as {what}, got {value!r}")
+        raise KnowledgeBaseError(f"{where}: expected a string as {what}, got {shown(value)}")
     if not value:
         raise KnowledgeBaseError(f"{where}: empty {what}")
     if "\0" in value:
-        raise KnowledgeBaseError(f"{where}: {what} {value!r} holds a NUL character")
+        raise KnowledgeBaseError(f"{where}: {what} {shown(value)} holds a NUL character")
     if not value.isascii():
         try:
             value.encode("utf-8")
         except UnicodeEncodeError as error:
-            raise KnowledgeBaseError(f"{where}: {what} {value!r} is no valid Unicode: {error.reason}") from error
+            raise KnowledgeBaseError(f"{where}: {what} {shown(value)} is no valid Unicode: {error.reason}") from error
     return value
 
 
@@ -65,17 +74,17 @@ def check_alias_row(surface: object, candidates: object, where: str, *, clip_pri
             number between 0 and 1.
     """
     if not isinstance(surface, str):
-        raise KnowledgeBaseError(f"{where}: expected a string as surface, got {surface!r}")
+        raise KnowledgeBaseError(f"{where}: expected a string as surface, got {shown(surface)}")
     key = check_key(surface.strip(), where, "surface")
-    here = f"{where}, surface {key!r}"
+    here = f"{where}, surface {key[:_SHOWN]!r}"
     if isinstance(candidates, str | bytes) or not isinstance(candidates, Iterable):
-        raise KnowledgeBaseError(f"{here}: expected pairs [entity, prior], got {candidates!r}")
+        raise KnowledgeBaseError(f"{here}: expected pairs [entity, prior], got {shown(candidates)}")
     checked = []
     for pair in candidates:
         if isinstance(pair, str | bytes) or not isinstance(pair, Sequence) or len(pair) != 2:
-            raise KnowledgeBaseError(f"{here}: expected a pair [entity, prior], got {pair!r}")
+            raise KnowledgeBaseError(f"{here}: expected a pair [entity, prior], got {shown(pair)}")
         entity = check_key(pair[0], here, "entity")
-        checked.append((entity, _check_prior(pair[1], f"{here}, entity {entity!r}", clip_priors)))
+        checked.append((entity, _check_prior(pair[1], f"{here}, entity {entity[:_SHOWN]!r}", clip_priors)))
     return AliasRow(key, checked)
 
 
@@ -115,35 +124,61 @@ def check_counts(counts: Iterable[Any]) -> Iterator[tuple[str, str, float]]:
     for i, row in enumerate(counts):
         where = f"counts[{i}]"
         if isinstance(row, str | bytes) or not isinstance(row, Sequence) or len(row) != 3:
-            raise KnowledgeBaseError(f"{where}: expected a triple (surface, entity, count), got {row!r}")
-        surface, entity, count = row
+            raise KnowledgeBaseError(f"{where}: expected a triple (surface, entity, count), got {shown(row)}")
+        surface, entity, given = row
         for what, value in (("surface", surface), ("entity", entity)):
             if not isinstance(value, str):
-                raise KnowledgeBaseError(f"{where}: expected a string as {what}, got {value!r}")
-        # Numpy scalars have __float__ as well; a bool or a string is a mistake in the data.
-        if isinstance(count, bool | str | bytes) or not hasattr(count, "__float__"):
-            raise KnowledgeBaseError(f"{where}, surface {surface!r}: expected a number as count, got {count!r}")
-        yield surface, entity, count
+                raise KnowledgeBaseError(f"{where}: expected a string as {what}, got {shown(value)}")
+        number = to_float(given)
+        if number is None:
+            raise KnowledgeBaseError(
+                f"{where}, surface {shown(surface)}: expected a number as count, got {shown(given)}"
+            )
+        yield surface, entity, number
+
+
+def to_float(value: Any) -> float | None:
+    """Return a number as a float, an infinite one when it is too large for any, and None for what is no number."""
+    # Numpy scalars have __float__ as well; a bool or a string is a mistake in the data.
+    if isinstance(value, bool | str | bytes) or not hasattr(value, "__float__"):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+    except (TypeError, ValueError):
+        return None
+
+
+def shown(value: object) -> str:
+    """Return a value as messages show it: no more than its beginning."""
+    if isinstance(value, str) and len(value) > _SHOWN:
+        return f"{value[:_SHOWN]!r}… ({len(value)} characters)"
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):
+        # Python refuses to write out an integer of thousands of digits.
+        return f"a value of type {type(value).__name__} that is too long or too deep to show"
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(text)} characters)"
 
 
 def _check_prior(value: Any, where: str, clip: bool) -> float:
-    # Numpy scalars have __float__ as well; a bool or a string is a mistake in the data.
-    if isinstance(value, bool | str | bytes) or not hasattr(value, "__float__"):
-        raise KnowledgeBaseError(f"{where}: expected a prior between 0 and 1, got {value!r}")
-    prior = float(value)
-    if math.isfinite(prior) and clip:
+    prior = to_float(value)
+    if prior is not None and clip and math.isfinite(prior):
         return min(1.0, max(0.0, prior))
-    if not 0.0 <= prior <= 1.0:
-        raise KnowledgeBaseError(f"{where}: expected a prior between 0 and 1, got {prior!r}")
+    if prior is None or not 0.0 <= prior <= 1.0:
+        raise KnowledgeBaseError(f"{where}: expected a prior between 0 and 1, got {shown(value)}")
     return prior
 
 
-def _open_text(path: Path) -> IO[str]:
-    if not path.is_file():
-        raise KnowledgeBaseError(f"{path}: file not found")
-    if path.suffix == ".gz":
-        return cast(IO[str], gzip.open(path, "rt", encoding="utf-8-sig", newline="\n"))
-    return path.open(encoding="utf-8-sig", newline="\n")
+def _open_bytes(path: Path) -> IO[bytes]:
+    try:
+        found, folder = path.is_file(), path.is_dir()
+        if found:
+            return cast(IO[bytes], gzip.open(path)) if path.suffix == ".gz" else path.open("rb")
+    except (OSError, ValueError) as error:
+        raise KnowledgeBaseError(f"{path}: cannot be opened: {getattr(error, 'strerror', None) or error}") from error
+    raise KnowledgeBaseError(f"{path}: {'a folder, not a file' if folder else 'file not found'}")
 
 
 def read_lines(path: str | Path) -> Iterator[tuple[str, str]]:
@@ -152,17 +187,25 @@ def read_lines(path: str | Path) -> Iterator[tuple[str, str]]:
     A byte order mark, as spreadsheets write it, is no part of the first line.
 
     Raises:
-        KnowledgeBaseError: When the file is missing, cut off, or not UTF-8.
+        KnowledgeBaseError: When the file is missing, cut off, or not UTF-8, or a line is longer than `MAX_LINE_BYTES`.
     """
     path = Path(path)
-    number = 0
-    with _open_text(path) as lines:
-        try:
-            for number, line in enumerate(lines, start=1):
-                if line.strip():
-                    yield f"{path}:{number}", line.rstrip("\r\n")
-        except (UnicodeDecodeError, EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise KnowledgeBaseError(f"{path}: unreadable after line {number}: {error}") from error
+    with _open_bytes(path) as file:
+        for number in count(1):
+            try:
+                data = file.readline(MAX_LINE_BYTES + 1)
+                line = data.decode("utf-8-sig" if number == 1 else "utf-8")
+            except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
+                raise KnowledgeBaseError(f"{path}: unreadable after line {number - 1}: {error}") from error
+            if len(data) > MAX_LINE_BYTES:
+                raise KnowledgeBaseError(
+                    f"{path}:{number}: longer than the limit of {MAX_LINE_BYTES:,} bytes a line (MAX_LINE_BYTES); "
+                    "spread what it holds over several lines"
+                )
+            if not data:
+                return
+            if line.strip():
+                yield f"{path}:{number}", line.rstrip("\r\n")
 
 
 def read_jsonl(path: str | Path) -> Iterator[tuple[str, Any]]:
@@ -174,8 +217,10 @@ def read_jsonl(path: str | Path) -> Iterator[tuple[str, Any]]:
     for where, line in read_lines(path):
         try:
             value = json.loads(line)
-        except json.JSONDecodeError as error:
+        except ValueError as error:
             raise KnowledgeBaseError(f"{where}: not a line of JSON: {error}") from error
+        except RecursionError as error:
+            raise KnowledgeBaseError(f"{where}: not a line of JSON that can be read: nested too deeply") from error
         yield where, value
 
 
@@ -198,19 +243,21 @@ def read_alias_jsonl(path: str | Path, *, clip_priors: bool = False) -> Iterator
         elif isinstance(data, list) and len(data) == 2:
             surface, candidates = data
         else:
-            raise KnowledgeBaseError(f"{where}: expected [surface, [[entity, prior], ...]] or an object, got {data!r}")
+            raise KnowledgeBaseError(
+                f"{where}: expected [surface, [[entity, prior], ...]] or an object, got {shown(data)}"
+            )
         yield check_alias_row(surface, candidates, where, clip_priors=clip_priors)
 
 
 def _from_object(data: dict[str, Any], where: str) -> tuple[Any, list[tuple[Any, Any]]]:
     _check_fields(data, ("surface", "candidates"), where)
-    here = f"{where}, surface {data['surface']!r}"
+    here = f"{where}, surface {shown(data['surface'])}"
     if not isinstance(data["candidates"], list):
-        raise KnowledgeBaseError(f"{here}: expected a list of candidates, got {data['candidates']!r}")
+        raise KnowledgeBaseError(f"{here}: expected a list of candidates, got {shown(data['candidates'])}")
     pairs = []
     for item in data["candidates"]:
         if not isinstance(item, dict):
-            raise KnowledgeBaseError(f"{here}: expected a candidate object, got {item!r}")
+            raise KnowledgeBaseError(f"{here}: expected a candidate object, got {shown(item)}")
         _check_fields(item, ("entity", "prior"), here)
         pairs.append((item["entity"], item["prior"]))
     return data["surface"], pairs
@@ -222,4 +269,4 @@ def _check_fields(data: dict[str, Any], names: tuple[str, ...], where: str) -> N
             raise KnowledgeBaseError(f"{where}: missing field {name!r}")
     for name in data:
         if name not in names:
-            raise KnowledgeBaseError(f"{where}: unknown field {name!r}; the known fields are {', '.join(names)}")
+            raise KnowledgeBaseError(f"{where}: unknown field {shown(name)}; the known fields are {', '.join(names)}")

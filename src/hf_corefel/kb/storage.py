@@ -1,40 +1,50 @@
-"""Files of a knowledge base: safetensors tables and tries that are mapped, never read as a whole.
+"""Files of a knowledge base: safetensors tables and tries that are mapped, never read into memory as a whole.
 
-Opening costs the same at any size, and processes that open the same folder share its pages.
+Processes that open the same folder share its pages.
 """
 
 from __future__ import annotations
 
+import errno
 import json
+import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import marisa_trie
 import numpy as np
+import xxhash
+from safetensors import SafetensorError
 from safetensors.numpy import save_file
 
 from .errors import KnowledgeBaseError
 
 __all__ = [
     "ENTITY_TRIE_FILE",
+    "FALLBACK_TRIE_FILE",
     "SURFACE_TRIE_FILE",
+    "checksum_of",
     "find_key",
     "map_tensors",
     "map_trie",
     "offsets_of",
-    "read_json",
-    "write_file",
+    "parse_json",
+    "require_file",
+    "sync",
     "write_json",
     "write_tensors",
+    "write_trie",
 ]
 
 SURFACE_TRIE_FILE = "surfaces.marisa"
 ENTITY_TRIE_FILE = "entities.marisa"
+FALLBACK_TRIE_FILE = "fallback.marisa"
 
 # The names that the safetensors format gives to the types that our tables use.
 _DTYPES = {"I8": "<i1", "U8": "<u1", "I32": "<i4", "U32": "<u4", "U64": "<u8", "F16": "<f2", "F32": "<f4"}
+_CHUNK = 1 << 20
 
 
 def find_key(trie: Any, key: str) -> int:
@@ -58,65 +68,118 @@ def offsets_of(lengths: np.ndarray) -> np.ndarray:
     return offsets.astype(np.uint32) if offsets[-1] <= np.iinfo(np.uint32).max else offsets
 
 
-def write_file(path: Path, write: Callable[[str], object]) -> None:
-    """Lets `write` fill a file beside `path` and puts it in place in one step.
+def checksum_of(path: Path) -> str:
+    """Return the XXH3 checksum (128 bits, in hexadecimal) of a file, read piece by piece.
 
-    A process that has the old file mapped keeps it; writing into it would crash that process.
+    It finds damage. Somebody who changes a file on purpose can change its checksum too.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        # safetensors makes files that only their owner can read; keep the permissions of any new file.
-        temporary.touch()
-        mode = temporary.stat().st_mode
-        write(str(temporary))
-        temporary.chmod(mode)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    digest, buffer = xxhash.xxh3_128(), memoryview(bytearray(_CHUNK))
+    # Read rather than mapped: pages that are only read once would count as this process's memory.
+    with path.open("rb", buffering=0) as file:
+        while length := file.readinto(buffer):
+            digest.update(buffer[:length])
+    return digest.hexdigest()
+
+
+def write_trie(path: Path, trie: Any) -> None:
+    """Write a trie and read it back.
+
+    Raises:
+        OSError: When it cannot be written, or is not what was written.
+    """
+    content = trie.tobytes()
+    path.write_bytes(content)
+    _require_same(path, path.read_bytes() == content)
 
 
 def write_tensors(path: Path, tensors: Mapping[str, np.ndarray]) -> None:
-    """Writes arrays to a safetensors file."""
+    """Write arrays to a safetensors file and read them back.
+
+    Raises:
+        OSError: When they cannot be written, or are not what was written.
+    """
     contiguous = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
-    write_file(path, lambda temporary: save_file(contiguous, temporary, metadata={"format": "np"}))
+    # safetensors makes files that only their owner can read; keep the permissions of any new file.
+    path.touch()
+    mode = path.stat().st_mode
+    try:
+        save_file(contiguous, str(path), metadata={"format": "np"})
+    except SafetensorError as error:
+        raise OSError(errno.EIO, f"cannot be written: {error}", str(path)) from error
+    path.chmod(mode)
+    written = map_tensors(path)
+    same = all(_bytes_of(written[name]) == _bytes_of(array) for name, array in contiguous.items())
+    _require_same(path, same and len(written) == len(contiguous))
 
 
 def write_json(path: Path, data: Mapping[str, Any]) -> None:
-    """Writes a readable JSON file."""
-    text = json.dumps(data, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
-    write_file(path, lambda temporary: Path(temporary).write_text(text, encoding="utf-8"))
+    """Write a readable JSON file."""
+    path.write_text(json.dumps(data, indent=2, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def _require_file(path: Path) -> None:
-    if not path.is_file():
+def sync(path: Path) -> None:
+    """Have the disk hold what was written to a file, or the names in a folder, before anything after."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except PermissionError:
+        # Windows opens no folders.
+        return
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _bytes_of(array: np.ndarray) -> memoryview:
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+
+
+def _require_same(path: Path, same: bool) -> None:
+    if not same:
+        raise OSError(errno.EIO, "the file does not hold what was written to it", str(path))
+
+
+def require_file(path: Path) -> None:
+    """Raise KnowledgeBaseError when there is no such file."""
+    try:
+        found = path.is_file()
+    except (OSError, ValueError) as error:
+        # A name that is too long or that no file can have, or a folder that may not be entered.
+        raise KnowledgeBaseError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
+    if not found:
         raise KnowledgeBaseError(
             f"{path}: file not found; a knowledge base is a folder written by KnowledgeBase.save_pretrained"
         )
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """Reads a JSON object.
+def parse_json(data: bytes, path: Path) -> dict[str, Any]:
+    """Return the JSON object that a file holds.
+
+    Args:
+        data: What the file holds.
+        path: The file, for the message.
 
     Raises:
-        KnowledgeBaseError: When the file is missing or holds no JSON object.
+        KnowledgeBaseError: When it is no JSON object.
     """
-    _require_file(path)
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        value = json.loads(data)
     except ValueError as error:
         raise KnowledgeBaseError(f"{path}: not a JSON file: {error}") from error
-    if not isinstance(data, dict):
-        raise KnowledgeBaseError(f"{path}: expected a JSON object, got {type(data).__name__}")
-    return data
+    except RecursionError as error:
+        raise KnowledgeBaseError(f"{path}: not a JSON file that can be read: nested too deeply") from error
+    if not isinstance(value, dict):
+        raise KnowledgeBaseError(f"{path}: expected a JSON object, got {type(value).__name__}")
+    return value
 
 
 def map_trie(path: Path) -> Any:
-    """Maps a trie into memory.
+    """Map a trie into memory. A damaged one crashes the interpreter sooner or later: check the file before.
 
     Raises:
         KnowledgeBaseError: When the file is missing, truncated or no trie.
     """
-    _require_file(path)
+    require_file(path)
     try:
         return marisa_trie.Trie().mmap(str(path))
     except RuntimeError as error:
@@ -124,7 +187,7 @@ def map_trie(path: Path) -> Any:
 
 
 def map_tensors(path: Path) -> dict[str, np.ndarray]:
-    """Maps a safetensors file into memory: read-only arrays over the file's pages.
+    """Map a safetensors file into memory: read-only arrays over the file's pages.
 
     Format: 8 bytes header length (little-endian), a JSON header, then the data, to which the header's
     ``data_offsets`` refer.
@@ -132,7 +195,7 @@ def map_tensors(path: Path) -> dict[str, np.ndarray]:
     Raises:
         KnowledgeBaseError: When the file is missing, truncated, or its header is invalid.
     """
-    _require_file(path)
+    require_file(path)
     size = path.stat().st_size
     if size < 8:
         raise KnowledgeBaseError(f"{path}: not a safetensors file: only {size} bytes long")
@@ -144,7 +207,9 @@ def map_tensors(path: Path) -> dict[str, np.ndarray]:
         header = json.loads(bytes(data[8:start]))
         header.pop("__metadata__", None)
         return {name: _map_tensor(data, start, entry, f"{path}: tensor {name!r}") for name, entry in header.items()}
-    except (UnicodeDecodeError, json.JSONDecodeError, AttributeError, KeyError, TypeError) as error:
+    except KnowledgeBaseError:
+        raise
+    except (ValueError, AttributeError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise KnowledgeBaseError(f"{path}: invalid safetensors header: {error!r}") from error
 
 
@@ -153,9 +218,11 @@ def _map_tensor(data: np.ndarray, start: int, entry: Mapping[str, Any], where: s
         raise KnowledgeBaseError(f"{where}: unexpected type {entry['dtype']}; known are {', '.join(_DTYPES)}")
     dtype = np.dtype(_DTYPES[entry["dtype"]])
     shape = tuple(int(length) for length in entry["shape"])
-    begin, end = entry["data_offsets"]
-    count = int(np.prod(shape, dtype=np.int64))
-    if end - begin != count * dtype.itemsize or begin < 0 or start + end > len(data):
+    begin, end = (int(offset) for offset in entry["data_offsets"])
+    # In Python's integers, which do not wrap around.
+    count = math.prod(shape)
+    fits = min(shape, default=0) >= 0 and 0 <= begin <= end and start + end <= len(data)
+    if not fits or end - begin != count * dtype.itemsize:
         raise KnowledgeBaseError(f"{where}: bytes {begin}..{end} do not fit its shape {shape} or the file; truncated?")
     if count == 0:
         return np.empty(shape, dtype=dtype)

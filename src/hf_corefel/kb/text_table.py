@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .checking import check_offsets, check_slices, refuse
 from .errors import KnowledgeBaseError
 from .storage import offsets_of
 
@@ -49,10 +50,12 @@ class TextTable:
     Attributes:
         offsets: uint32 or uint64 [E+1], where a text begins and ends in `text`.
         text: uint8, the texts in UTF-8 one after the other.
+        file: Where the arrays come from, for messages.
     """
 
     offsets: np.ndarray
     text: np.ndarray
+    file: str = "descriptions.safetensors"
 
     @classmethod
     def build(cls, entities: Any, texts: Mapping[str, str], what: str = "description") -> TextTable:
@@ -80,9 +83,30 @@ class TextTable:
         return cls(offsets_of(lengths), np.frombuffer(bytes(text), dtype=np.uint8))
 
     def get(self, entity_id: int) -> str | None:
-        """The text of an entity, or None."""
-        begin, end = int(self.offsets[entity_id]), int(self.offsets[entity_id + 1])
-        return self.text[begin:end].tobytes().decode("utf-8") if end > begin else None
+        """Return the text of an entity, or None.
+
+        Raises:
+            KnowledgeBaseError: When it cannot be right: the file is damaged.
+        """
+        begin, end = self.offsets[entity_id : entity_id + 2].astype(np.int64).tolist()
+        check_slices(np.array([begin]), np.array([end]), len(self.text), self.file)
+        return self._decode(begin, end) if end > begin else None
+
+    def check(self) -> None:
+        """Read it all.
+
+        Raises:
+            KnowledgeBaseError: When a value cannot be right: the file is damaged.
+        """
+        check_offsets(self.offsets, len(self.text), self.file)
+        for begin, end in zip(self.offsets[:-1].tolist(), self.offsets[1:].tolist(), strict=True):
+            self._decode(begin, end)
+
+    def _decode(self, begin: int, end: int) -> str:
+        try:
+            return self.text[begin:end].tobytes().decode("utf-8")
+        except UnicodeDecodeError:
+            refuse(self.file, "text", f"bytes {begin}..{end} are no UTF-8")
 
     def items(self) -> Iterator[tuple[str, np.ndarray]]:
         """The arrays by the names that they have in a file."""

@@ -9,6 +9,7 @@ from typing import Literal, cast, get_args
 
 import numpy as np
 
+from .checking import check_finite, check_ids
 from .errors import KnowledgeBaseError
 
 __all__ = ["NamedVectors", "VectorFormat", "VectorTable", "draw_vector", "named_vectors"]
@@ -70,9 +71,16 @@ def draw_vector(name: str, mean: np.ndarray, std: np.ndarray) -> np.ndarray:
 
     Returns:
         float32 [D].
+
+    Raises:
+        KnowledgeBaseError: When the name is no valid Unicode.
     """
+    try:
+        encoded = name.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise KnowledgeBaseError(f"entity {name!r}: no valid Unicode: {error.reason}") from error
     half = (len(mean) + 1) // 2
-    digest = hashlib.shake_128(name.encode("utf-8")).digest(8 * half)
+    digest = hashlib.shake_128(encoded).digest(8 * half)
     uniform = (np.frombuffer(digest, dtype="<u4").astype(np.float64) + 0.5) / 2.0**32
     radius, angle = np.sqrt(-2.0 * np.log(uniform[:half])), 2.0 * np.pi * uniform[half:]
     normal = np.concatenate([radius * np.cos(angle), radius * np.sin(angle)])[: len(mean)]
@@ -100,6 +108,7 @@ class VectorTable:
         scales: float32 [V], what int8 codes are multiplied by; empty [0] for the other formats.
         mean: float32 [D], over the vectors given.
         std: float32 [D], over the vectors given.
+        file: Where the arrays come from, for messages.
     """
 
     rows: np.ndarray
@@ -107,6 +116,7 @@ class VectorTable:
     scales: np.ndarray
     mean: np.ndarray
     std: np.ndarray
+    file: str = "vectors.safetensors"
 
     @property
     def size(self) -> int:
@@ -163,18 +173,55 @@ class VectorTable:
 
         Returns:
             float32 [M, D].
+
+        Raises:
+            KnowledgeBaseError: When what is taken cannot be right: the file is damaged.
         """
         found = np.zeros((len(ids), self.size), dtype=np.float32)
         if self.size == 0 or len(ids) == 0 or len(self.rows) == 0:
             return found
-        rows = np.where(ids >= 0, self.rows[np.maximum(ids, 0)], -1)
+        rows = np.where(ids >= 0, self.rows_of(np.maximum(ids, 0)), -1)
         known = np.flatnonzero(rows >= 0)
         found[known] = self.codes[rows[known]]
         if self.format == "int8":
-            found[known] *= self.scales[rows[known], None]
-        for position in np.flatnonzero((rows < 0) & (ids >= 0)):
+            scales = self.scales[rows[known], None]
+            check_finite(scales, self.file, "scales", least=0)
+            with np.errstate(over="ignore"):
+                found[known] *= scales
+        check_finite(found, self.file, "scales" if self.format == "int8" else "codes")
+        without = np.flatnonzero((rows < 0) & (ids >= 0))
+        if len(without):
+            self.check_distribution()
+        for position in without:
             found[position] = draw_vector(name_of(int(ids[position])), self.mean, self.std)
         return found
+
+    def rows_of(self, ids: np.ndarray) -> np.ndarray:
+        """Return the rows of entities, int32 [M]; -1 = without a vector of its own.
+
+        Raises:
+            KnowledgeBaseError: When one cannot be right: the file is damaged.
+        """
+        rows = self.rows[ids]
+        check_ids(rows, -1, len(self.codes), self.file, "rows")
+        return rows
+
+    def check_distribution(self) -> None:
+        """Raise KnowledgeBaseError unless mean and standard deviation can be right."""
+        check_finite(self.mean, self.file, "mean")
+        check_finite(self.std, self.file, "std", least=0)
+
+    def check(self) -> None:
+        """Read it all.
+
+        Raises:
+            KnowledgeBaseError: When a value cannot be right: the file is damaged.
+        """
+        check_ids(self.rows, -1, len(self.codes), self.file, "rows")
+        for begin in range(0, len(self.codes), _CHUNK):
+            check_finite(self.codes[begin : begin + _CHUNK], self.file, "codes")
+        check_finite(self.scales, self.file, "scales", least=0)
+        self.check_distribution()
 
     def encode(self, entity: str, vector: np.ndarray) -> tuple[np.ndarray, float]:
         """A vector [D] in the format of the table: codes [D] and what they are multiplied by.

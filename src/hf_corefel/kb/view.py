@@ -124,7 +124,8 @@ class KnowledgeBaseView:
 
     def candidates(self, surface: str, limit: int = 16, *, fallback: Fallback | None = None) -> list[Candidate]:
         """Candidates of one surface, as `lookup` finds them."""
-        entity_ids, priors = self.lookup([surface], limit, fallback=fallback)
+        # More than there are would only make larger arrays.
+        entity_ids, priors = self.lookup([surface], min(limit, max(1, self.num_candidates)), fallback=fallback)
         return [
             Candidate(self.entity_name(int(entity_id)), float(prior))
             for entity_id, prior in zip(entity_ids[0], priors[0], strict=True)
@@ -192,7 +193,7 @@ class KnowledgeBaseView:
         checked, state = self._check_ids(ids)
         in_tables = (checked >= 0) & (checked < self._tables.num_entities)
         found = np.zeros(checked.shape, dtype=bool)
-        found[in_tables] = self._tables.vectors.rows[checked[in_tables]] >= 0
+        found[in_tables] = self._tables.vectors.rows_of(checked[in_tables]) >= 0
         if state.vectors:
             found |= np.isin(checked, list(state.vectors))
         return found

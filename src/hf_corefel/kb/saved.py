@@ -1,0 +1,210 @@
+"""The part of a knowledge base that opens, saves and compares folders."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self
+
+from .errors import KnowledgeBaseError
+from .fallback import Fallback, FallbackIndex
+from .folder import open_folder, read_config
+from .merging import merge_changes
+from .overlay import Overlay
+from .saving import current_identity, save_folder, writers_lock
+from .tables import Tables, index_fingerprint
+from .view import Changes, KnowledgeBaseView
+
+__all__ = ["SavedKnowledgeBase"]
+
+
+class SavedKnowledgeBase(KnowledgeBaseView):
+    """Opens, saves and compares folders. Use `KnowledgeBase`."""
+
+    def __init__(
+        self,
+        tables: Tables,
+        *,
+        changes: Changes | None = None,
+        fallback: Fallback = "none",
+        indexes: dict[Fallback, FallbackIndex] | None = None,
+    ) -> None:
+        """Takes finished tables; use `build`, `from_jsonl` or `from_pretrained`."""
+        super().__init__(tables, changes or Changes(), fallback, indexes if indexes is not None else {})
+        self._folder: Path | None = None
+        self._saved_fingerprint: str | None = None
+        self._saved_indexes: dict[Fallback, str] = {}
+        self._fingerprint: str | None = None
+        # By folder, what this object read or wrote there last: anything else there is the work of others.
+        self._identities: dict[str, str] = {}
+
+    @classmethod
+    def from_pretrained(cls, folder: str | Path, *, fallback: Fallback | None = None, check: bool = True) -> Self:
+        """Opens what `save_pretrained` wrote, memory-mapped.
+
+        Args:
+            folder: The folder.
+            fallback: Takes the place of the one that was saved. Its index is made in memory when it is needed;
+                save the knowledge base again to have it mapped.
+            check: Read all files once and compare their checksums, which takes as long as reading them takes.
+                Otherwise this is done with the tries only, which a damaged one would make crash the process; what a
+                look-up takes from the other files is still refused when it cannot be right, such as a prior above 1.
+
+        Raises:
+            KnowledgeBaseError: When a file is missing or damaged, or of an unknown format version.
+            OSError: When a file cannot be read.
+        """
+        folder = Path(folder).absolute()
+        opened = open_folder(folder, check=check)
+        kb = cls(
+            opened.tables,
+            fallback=opened.fallback if fallback is None else fallback,
+            indexes={opened.fallback: opened.index} if opened.index is not None else {},
+        )
+        kb._folder = folder
+        kb._saved_fingerprint = kb._fingerprint = opened.fingerprint
+        if opened.index_fingerprint is not None:
+            kb._saved_indexes = {opened.fallback: opened.index_fingerprint}
+        kb._identities[_key(folder)] = opened.identity
+        return kb
+
+    @classmethod
+    @contextmanager
+    def edit(cls, folder: str | Path, *, fallback: Fallback | None = None) -> Iterator[Self]:
+        """Opens a saved knowledge base to change it, and saves it when the block ends without an error.
+
+        Other processes and threads that want to save to the folder wait meanwhile, so that no change is lost.
+
+        Args:
+            folder: The folder.
+            fallback: Takes the place of the one that was saved.
+
+        Yields:
+            The knowledge base.
+
+        Raises:
+            KnowledgeBaseError: As `from_pretrained` does.
+            OSError: When it cannot be saved. The folder is as before then.
+        """
+        folder = Path(folder)
+        # Says what is wrong with a folder that is none before a lock is put there.
+        read_config(folder)
+        with writers_lock(folder):
+            kb = cls.from_pretrained(folder, fallback=fallback)
+            yield kb
+            kb._write(folder)
+
+    def save_pretrained(self, folder: str | Path) -> None:
+        """Writes the folder that `from_pretrained` opens, with what was added and without what was removed.
+
+        The folder changes in one step once all is written and read back: before it holds what it held, also when the
+        writing ends half-way. Processes that have an older one open keep theirs, and so does this object.
+
+        Raises:
+            KnowledgeBaseError: When this object was opened from the folder or saved there, and another process has
+                changed it since, whose work would be lost; or when a file that this object was opened from is damaged.
+            OSError: When a file cannot be written, or another process is writing the folder for long.
+        """
+        folder = Path(folder)
+        # Before others have to wait.
+        whole = self.merged()
+        whole._index(whole._fallback)
+        with writers_lock(folder):
+            self._write(folder, whole)
+
+    def _write(self, folder: Path, whole: Self | None = None) -> None:
+        """Save to a folder whose lock is held; `whole` is this knowledge base with its changes written in."""
+        known, now = self._identities.get(_key(folder)), current_identity(folder)
+        if known is not None and now is not None and now != known:
+            raise KnowledgeBaseError(
+                f"{folder}: another process has changed it since it was opened here, and saving would undo that; open "
+                "it again with KnowledgeBase.edit and repeat your changes, or save to another folder"
+            )
+        whole = self.merged() if whole is None else whole
+        index = whole._index(whole._fallback)
+        self._identities[_key(folder)] = save_folder(folder, whole._tables, whole._fallback, index)
+
+    def merged(self) -> Self:
+        """A knowledge base whose tables hold the changes, with ids of its own; this one when nothing was changed.
+
+        Raises:
+            KnowledgeBaseError: When a file that it was opened from is damaged.
+        """
+        state = self._changes.state
+        if state.empty:
+            return self
+        self._tables.check()
+        other = type(self)(merge_changes(self._tables, state), fallback=self._fallback)
+        other._identities = self._identities
+        return other
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of what the tables hold, without changes that were not saved. See `verify`."""
+        if self._fingerprint is None:
+            self._fingerprint = self._tables.fingerprint()
+        return self._fingerprint
+
+    def verify(self) -> bool:
+        """Reads all tables and the index of the fallback, and compares them with the fingerprints of their saving.
+
+        Returns:
+            Whether there were any; without one only values are checked.
+
+        Raises:
+            KnowledgeBaseError: When they differ, or a value cannot be right: the folder is damaged or was changed by
+                hand.
+        """
+        for fallback, saved in self._saved_indexes.items():
+            if index_fingerprint(self._indexes[fallback]) != saved:
+                self._refuse("the index of the fallback does")
+        if self._saved_fingerprint is not None and self._tables.fingerprint() != self._saved_fingerprint:
+            self._refuse("the tables do")
+        # Also what was saved may be wrong, or there is no fingerprint.
+        self._tables.check()
+        for fallback in self._saved_indexes:
+            self._indexes[fallback].check()
+        return self._saved_fingerprint is not None
+
+    def _refuse(self, what: str) -> None:
+        raise KnowledgeBaseError(
+            f"{self._folder}: {what} not have the fingerprint that they were saved with; the folder is damaged, or one "
+            "of its files was replaced; build or fetch it again"
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        state = None if self._changes.state.empty else self._changes.state
+        if self._folder is not None and _read_fingerprint(self._folder) == self._saved_fingerprint:
+            return _reopen, (type(self), str(self._folder), self._fallback, state)
+        # Built here, or the folder is another knowledge base by now.
+        return _rebuild, (type(self), self._tables, self._fallback, state)
+
+
+def _key(folder: Path) -> str:
+    """One name for a folder, however it is written."""
+    return os.path.realpath(folder)
+
+
+def _read_fingerprint(folder: Path) -> str | None:
+    """The fingerprint of a folder as it is now; None when it has none or is no knowledge base any more."""
+    try:
+        fingerprint = read_config(folder).get("fingerprint")
+    except KnowledgeBaseError:
+        return None
+    return fingerprint if isinstance(fingerprint, str) else None
+
+
+def _reopen(
+    cls: type[SavedKnowledgeBase], folder: str, fallback: Fallback, state: Overlay | None
+) -> SavedKnowledgeBase:
+    kb = cls.from_pretrained(folder, fallback=fallback)
+    kb._changes.state = state or Overlay()
+    return kb
+
+
+def _rebuild(
+    cls: type[SavedKnowledgeBase], tables: Tables, fallback: Fallback, state: Overlay | None
+) -> SavedKnowledgeBase:
+    return cls(tables, changes=Changes(state), fallback=fallback)

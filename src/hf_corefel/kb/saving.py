@@ -1,0 +1,171 @@
+"""Saves a knowledge base so that its folder always holds one whole version, whatever ends the writing.
+
+1. The files of the new version are written into a hidden folder inside, read back, and moved beside the old ones under
+   names that are free.
+2. One `os.replace` puts a configuration in place that names them. Before it, the folder is the old version; after it,
+   the new one.
+3. Files that only the old version had are removed. Processes that have them mapped keep them.
+
+The hidden folder also lists the names that are to be taken, so that the next writer removes what a killed one left.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ..utils.files import locked
+from .errors import KnowledgeBaseError
+from .fallback import Fallback, FallbackIndex
+from .folder import CONFIG_FILE, FORMAT_VERSION, SavedFile, config_checksum, identity_of, read_config, saved_files
+from .storage import FALLBACK_TRIE_FILE, checksum_of, sync, write_json, write_tensors, write_trie
+from .tables import FALLBACK_FILE, SIZES, TEXTS, Tables, index_fingerprint
+
+__all__ = ["current_identity", "save_folder", "writers_lock"]
+
+_UNFINISHED = ".unfinished"
+_NAMES_FILE = "names.json"
+_ANY_FILE = re.compile(
+    rf"(entities|surfaces|fallback|tables|vectors|projection|{'|'.join(TEXTS)})(\.[0-9]+)?\.(marisa|safetensors)"
+)
+# Seconds that a writer waits for another one.
+WAIT = 600.0
+
+
+@contextmanager
+def writers_lock(folder: Path) -> Iterator[None]:
+    """Keep other writers of a folder waiting while inside; the folder is made when it does not exist.
+
+    Raises:
+        OSError: When it cannot be made or written, or another writer takes longer than ten minutes.
+    """
+    if os.path.lexists(folder) and not folder.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, "a knowledge base is saved to a folder, and this is none", str(folder))
+    folder.mkdir(parents=True, exist_ok=True)
+    with locked(folder / CONFIG_FILE, timeout=WAIT):
+        yield
+
+
+def current_identity(folder: Path) -> str | None:
+    """Return what tells the content of a folder from others; None when it holds no knowledge base, or a damaged one."""
+    try:
+        return identity_of(read_config(folder))
+    except (KnowledgeBaseError, OSError):
+        return None
+
+
+def save_folder(folder: Path, tables: Tables, fallback: Fallback, index: FallbackIndex | None) -> str:
+    """Write the folder that `open_folder` opens; for the holder of its `writers_lock`.
+
+    Returns:
+        What `current_identity` gives from now on.
+
+    Raises:
+        KnowledgeBaseError: When a value cannot be right: the folder that the tables come from is damaged.
+        OSError: When a file cannot be written. The folder is as before then.
+    """
+    tables.check()
+    if index is not None:
+        index.check()
+    _remove_unnamed(folder, _leftover_names(folder))
+    old = _named_files(folder)
+    unfinished = folder / _UNFINISHED
+    try:
+        unfinished.mkdir()
+        contents = _contents(tables, index)
+        names = _free_names(folder, contents)
+        write_json(unfinished / _NAMES_FILE, {"names": list(names.values())})
+        sync(unfinished)
+        files = {}
+        for file, content in contents.items():
+            written = unfinished / names[file]
+            (write_tensors if isinstance(content, dict) else write_trie)(written, content)
+            sync(written)
+            files[file] = SavedFile(names[file], written.stat().st_size, checksum_of(written))
+        for name in names.values():
+            os.rename(unfinished / name, folder / name)
+        config = _config(tables, fallback, index, files)
+        write_json(unfinished / CONFIG_FILE, config)
+        sync(unfinished / CONFIG_FILE)
+        sync(folder)
+        os.replace(unfinished / CONFIG_FILE, folder / CONFIG_FILE)
+        sync(folder)
+    finally:
+        # Whether the step before was taken or not, the configuration that is there says which files are needed.
+        _remove_unnamed(folder, {*old, *_leftover_names(folder)})
+    return identity_of(config)
+
+
+def _contents(tables: Tables, index: FallbackIndex | None) -> dict[str, Any]:
+    """Tries and arrays by the names of their files."""
+    contents: dict[str, Any] = dict(tables.tries())
+    contents.update((file, arrays) for file, arrays in tables.files() if arrays is not None)
+    if index is not None:
+        contents.update({FALLBACK_TRIE_FILE: index.keys, FALLBACK_FILE: dict(index.items())})
+    return contents
+
+
+def _config(
+    tables: Tables, fallback: Fallback, index: FallbackIndex | None, files: dict[str, SavedFile]
+) -> dict[str, Any]:
+    config = {
+        "format_version": FORMAT_VERSION,
+        "fingerprint": tables.fingerprint(),
+        "fallback_fingerprint": index_fingerprint(index),
+        "url_template": tables.url_template,
+        **{name: getattr(tables, name) for name in SIZES},
+        "vector_format": tables.vectors.format,
+        **{f"has_{name}": getattr(tables, name) is not None for name in TEXTS},
+        "projection": dict(tables.projection.info) if tables.projection is not None else None,
+        "fallback": fallback,
+        "provenance": tables.provenance,
+        "files": {file: saved._asdict() for file, saved in files.items()},
+    }
+    # As a reader gets it, with strings for keys and lists for tuples.
+    config = json.loads(json.dumps(config))
+    return {**config, "checksum": config_checksum(config)}
+
+
+def _free_names(folder: Path, contents: dict[str, Any]) -> dict[str, str]:
+    """Names that no file in the folder has: ``tables.safetensors``, or else ``tables.1.safetensors``, and so on."""
+    number = 0
+    while True:
+        names = {file: file if number == 0 else file.replace(".", f".{number}.") for file in contents}
+        if not any(os.path.lexists(folder / name) for name in names.values()):
+            return names
+        number += 1
+
+
+def _named_files(folder: Path) -> set[str]:
+    """The names of the files that a folder's configuration needs; when it cannot be read, all that may be meant."""
+    path = folder / CONFIG_FILE
+    if not path.exists():
+        return set()
+    try:
+        return {file.name for file in saved_files(read_config(folder), path).values()}
+    except KnowledgeBaseError:
+        return {name for name in os.listdir(folder) if _ANY_FILE.fullmatch(name)}
+
+
+def _leftover_names(folder: Path) -> set[str]:
+    """The names that a writer was about to take that did not come to its end; none when there was none."""
+    try:
+        names = json.loads((folder / _UNFINISHED / _NAMES_FILE).read_bytes())["names"]
+        return {name for name in names if Path(name).name == name}
+    except (OSError, ValueError, KeyError, TypeError):
+        return set()
+
+
+def _remove_unnamed(folder: Path, candidates: set[str]) -> None:
+    """Remove those files that the folder's configuration does not name, and what an unfinished version left."""
+    for name in candidates - _named_files(folder):
+        (folder / name).unlink(missing_ok=True)
+    if (folder / _UNFINISHED).is_dir():
+        shutil.rmtree(folder / _UNFINISHED)
