@@ -6,7 +6,7 @@
    the new one.
 3. Files that only the old version had are removed. Processes that have them mapped keep them.
 
-The hidden folder also lists the names that are to be taken, so that the next writer removes what a killed one left.
+The hidden folder also lists the names of both versions, so that the next writer removes what a killed one left.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def save_folder(folder: Path, tables: Tables, fallback: Fallback, index: Fallbac
         unfinished.mkdir()
         contents = _contents(tables, index)
         names = _free_names(folder, contents)
-        write_json(unfinished / _NAMES_FILE, {"names": list(names.values())})
+        write_json(unfinished / _NAMES_FILE, {"names": sorted({*old, *names.values()})})
         sync(unfinished)
         files = {}
         for file, content in contents.items():
@@ -155,7 +155,7 @@ def _named_files(folder: Path) -> set[str]:
 
 
 def _leftover_names(folder: Path) -> set[str]:
-    """The names that a writer was about to take that did not come to its end; none when there was none."""
+    """The names of both versions of a writer that did not come to its end; none when there was none."""
     try:
         names = json.loads((folder / _UNFINISHED / _NAMES_FILE).read_bytes())["names"]
         return {name for name in names if Path(name).name == name}
