@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 import marisa_trie
 import numpy as np
 
-from .checking import check_ids, check_offsets, check_slices
+from .checking import check_ids, check_offsets, refuse
 from .errors import KnowledgeBaseError
 from .storage import find_key, offsets_of
 
@@ -78,7 +78,7 @@ class FallbackIndex:
     num_surfaces: int
     file: str = "fallback.safetensors"
 
-    def find(self, key: str) -> np.ndarray:
+    def find(self, key: str) -> list[int]:
         """Return the surfaces of a folded form, as their numbers; none for a form that is unknown.
 
         Raises:
@@ -86,13 +86,14 @@ class FallbackIndex:
         """
         number = find_key(self.keys, key)
         if number < 0:
-            return self.rows[:0]
-        begin, end = self.offsets[number : number + 2].astype(np.int64).tolist()
-        # Folded forms are asked for one by one; numpy's checks would take as long as the rest.
-        if not 0 <= begin <= end <= len(self.rows):
-            check_slices(np.array([begin]), np.array([end]), len(self.rows), self.file)
-        rows = self.rows[begin:end]
-        check_ids(rows, 0, self.num_surfaces, self.file, "rows")
+            return []
+        # In Python's numbers: forms are asked for one by one, where numpy's checks take longer than all the rest.
+        begin, end = int(self.offsets[number]), int(self.offsets[number + 1])
+        if not begin <= end <= len(self.rows):
+            refuse(self.file, "offsets", f"{begin}..{end} is no part of 0..{len(self.rows)}")
+        rows: list[int] = self.rows[begin:end].tolist()
+        if rows and max(rows) >= self.num_surfaces:
+            refuse(self.file, "rows", f"{max(rows)} is outside 0..{self.num_surfaces - 1}")
         return rows
 
     def check(self) -> None:

@@ -48,7 +48,7 @@ def find_candidates(
             if rows.get(position):
                 continue
             key = fold(stripped[position], index.fallback)
-            group = index.find(key).tolist()
+            group = index.find(key)
             more = [overlay.surfaces[surface] for surface in added.get(key, ())]
             if len(group) == 1 and not more and group[0] not in overlay.rows:
                 numbers[position] = group[0]
