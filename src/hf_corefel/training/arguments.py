@@ -1,4 +1,4 @@
-"""Training arguments: those of transformers, and the two learning rates of the recipe."""
+"""Training arguments: those of transformers, the learning rates of the recipe, and what guards a run."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ HYPER_PARAMETERS = (
     "task_learning_rate",
     "task_learning_rate_end",
     "group_max_grad_norm",
+    "max_document_words",
     "adam_beta1",
     "adam_beta2",
     "adam_epsilon",
@@ -55,6 +56,20 @@ class CorefELTrainingArguments(TrainingArguments):
     group_max_grad_norm: float = field(
         default=10.0, metadata={"help": "Clips the gradient of encoder and task layers each to this norm; 0 does not."}
     )
+    max_document_words: int | None = field(
+        default=2000,
+        metadata={
+            "help": "Training documents of more words are cut into parts at ends of sentences, which bounds the memory "
+            "of a step; None or 0 cuts none."
+        },
+    )
+    skip_non_finite_batches: bool = field(
+        default=False,
+        metadata={
+            "help": "Leave out and count a step whose loss or gradient is NaN or infinite, instead of stopping. In "
+            "evaluation, documents with such a loss count as without predictions."
+        },
+    )
     # As in transformers 5: version 4 makes a Space on the Hub unless told not to.
     trackio_space_id: str | None = field(
         default=None, metadata={"help": "Space on the Hub that trackio reports to; None reports to a local folder."}
@@ -67,5 +82,9 @@ class CorefELTrainingArguments(TrainingArguments):
         for name in _NOT_NEGATIVE:
             if not getattr(self, name) >= 0:
                 raise ValueError(f"{name} must not be negative; got {getattr(self, name)}")
+        words = self.max_document_words
+        if words is not None and (isinstance(words, bool) or not isinstance(words, int) or words < 0):
+            raise ValueError(f"max_document_words must be a number of words, or None for no limit; got {words!r}")
+        self.max_document_words = words or None
         if not 0.0 <= self.encoder_warmup < 1.0:
             raise ValueError(f"encoder_warmup must lie in [0, 1); got {self.encoder_warmup}")

@@ -13,6 +13,7 @@ from torch.utils.data import Dataset
 
 from ..documents import Document, DocumentError
 from ..processing_corefel import CorefELProcessor
+from .cutting import Cut, cut_document
 
 __all__ = ["PREDICTION_FIELDS", "DocumentCollator", "DocumentDataset"]
 
@@ -24,17 +25,38 @@ class DocumentDataset(Dataset[tuple[int, Document]]):
     """Gold documents with their positions, which lead a prediction back to its document.
 
     Args:
-        documents: `Document`s, or their dicts (as a `datasets` dataset gives them), with gold clusters.
+        documents: `Document`s, or their dicts (as a `datasets` dataset gives them), with gold clusters. All are read
+            into memory, those of a stream too.
+        max_words: Documents of more words are cut, see `hf_corefel.training.cutting`; None cuts none.
+
+    Attributes:
+        documents: The documents or parts of documents.
+        names: What messages call them: by their ids, those without one by their place among the given documents.
+        cuts: What was cut.
+        given: How many documents were given.
 
     Raises:
         DocumentError: When a document is invalid or has no gold clusters.
     """
 
-    def __init__(self, documents: Iterable[Document | Mapping[str, Any]]) -> None:
-        self.documents = [d if isinstance(d, Document) else Document.from_dict(d) for d in documents]
-        for document in self.documents:
+    def __init__(self, documents: Iterable[Document | Mapping[str, Any]], max_words: int | None = None) -> None:
+        self.documents: list[Document] = []
+        self.names: list[str] = []
+        self.cuts: list[Cut] = []
+        self.given = 0
+        for place, item in enumerate(documents):
+            document = item if isinstance(item, Document) else Document.from_dict(item)
+            name = document.name if document.id is not None else f"document {place} (counted from 0; it has no id)"
             if document.clusters is None:
-                raise DocumentError(f"{document.name}.clusters: missing; training and evaluation need gold clusters")
+                raise DocumentError(f"{name}.clusters: missing; training and evaluation need gold clusters")
+            parts, cut = cut_document(document, max_words, name)
+            self.documents += parts
+            if cut is not None:
+                self.cuts.append(cut)
+            for number, part in enumerate(parts, 1):
+                unnamed = name if cut is None else f"{name} [{number}/{len(parts)}]"
+                self.names.append(unnamed if part.id is None else part.name)
+            self.given += 1
 
     def __len__(self) -> int:
         return len(self.documents)

@@ -66,7 +66,7 @@ class CorefELTrainer(Trainer):
             model=model,
             args=args,
             data_collator=DocumentCollator(processor),
-            train_dataset=_as_dataset(train_dataset),
+            train_dataset=_as_dataset(train_dataset, args.max_document_words),
             eval_dataset=_as_dataset(eval_dataset),
             processing_class=processor,
             compute_metrics=self._compute_metrics,
@@ -333,9 +333,12 @@ def documents_from_rows(gold: list[Document], rows: np.ndarray, processor: Coref
     return results
 
 
-def _as_dataset(documents: Any) -> Any:
-    if documents is None or isinstance(documents, DocumentDataset):
+def _as_dataset(documents: Any, max_words: int | None = None) -> Any:
+    if documents is None:
         return documents
+    if isinstance(documents, DocumentDataset):
+        cut = DocumentDataset(documents.documents, max_words)
+        return cut if cut.cuts else documents
     if isinstance(documents, Mapping):
-        return {name: _as_dataset(part) for name, part in documents.items()}
-    return DocumentDataset(documents)
+        return {name: _as_dataset(part, max_words) for name, part in documents.items()}
+    return DocumentDataset(documents, max_words)
