@@ -3,9 +3,10 @@
     python benchmarks/training_memory.py
     python benchmarks/training_memory.py --max-document-words 1000 --scope all 500 5000
 
-Documents of more words than the limit are cut, see `hf_corefel.training.cutting`. Each length runs two steps in a process
-of its own, on one thread; memory is the most that the process ever held, the libraries (some 0.5 GiB), weights, gradients
-and the optimizer's state included. With ``--evaluate`` it is evaluated instead, uncut. Not on Windows, which does not tell.
+Documents of more words than the limit are cut, see `hf_corefel.training.cutting`. Each length runs two steps in a
+process of its own, on one thread; memory is the most that the process ever held, the libraries (some 0.5 GiB), weights,
+gradients and the optimizer's state included. With ``--evaluate`` the document is evaluated instead, uncut. Not on
+Windows, which does not tell.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ import sys
 import tempfile
 
 LENGTHS = (500, 1_000, 2_000, 5_000, 30_000)
-NAMES = "Merkel Macron Berlin Paris NATO Bundestag Poland Warsaw Brussels Germany".split()
-FILLER = "the minister said that talks about a plan for next year would go on after reports of the vote".split()
+NAMES = ["Merkel", "Macron", "Berlin", "Paris", "NATO", "Bundestag", "Poland", "Warsaw", "Brussels", "Germany"]
+FILLER = ["the", "minister", "said", "that", "talks", "about", "a", "plan", "for", "next", "year", "would", "go", "on"]
 
 
 def artificial(length: int, scope: str):  # type: ignore[no-untyped-def]

@@ -37,6 +37,28 @@ class AlignmentReport:
     def __add__(self, other: AlignmentReport) -> AlignmentReport:
         return AlignmentReport(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
 
+    def problems(self, *, linking: bool = True) -> list[str]:
+        """Return sentences for what makes training pointless or nearly so: no gold, or most of it out of reach.
+
+        Args:
+            linking: Whether links are trained on.
+        """
+        found = []
+        if not self.mentions:
+            return ["there is not one mention; a model that is trained on it learns to find none"]
+        if 2 * self.mentions_not_enumerated > self.mentions:
+            found.append(
+                f"{self.mentions_not_enumerated} of {self.mentions} mentions are no candidate spans, and are not "
+                "learnt: they are longer than max_span_words, or not whole words"
+            )
+        if linking and 2 * self.linked_clusters_unreachable > self.linked_clusters:
+            found.append(
+                f"{self.linked_clusters_unreachable} of {self.linked_clusters} linked clusters have an entity that the "
+                "knowledge base gives to none of their mentions, and are trained as NIL; look at the names of entities "
+                "and at the alias table"
+            )
+        return found
+
     def to_dict(self) -> dict[str, int]:
         return {f.name: getattr(self, f.name) for f in fields(self)}
 

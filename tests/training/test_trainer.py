@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,8 @@ from hf_corefel import (
 )
 from hf_corefel.metrics import evaluate
 from hf_corefel.training import DocumentCollator, DocumentDataset
-from hf_corefel.training.trainer import documents_from_rows
+from hf_corefel.training.checkpoints import MANIFEST_FILE
+from hf_corefel.training.predictions import documents_from_rows
 
 MakeTrainer = Callable[..., CorefELTrainer]
 
@@ -202,7 +204,7 @@ def test_resuming_equals_never_stopping(
     tmp_path: Path, make_trainer: MakeTrainer, tiny_model: Callable[..., CorefELModel], dropout: float
 ) -> None:
     """With dropout only if the state of the random numbers is taken up again too."""
-    saving = {"save_strategy": "steps", "save_steps": 4, "output_dir": str(tmp_path / "through")}
+    saving = {"save_strategy": "steps", "save_steps": 2, "output_dir": str(tmp_path / "through")}
     through = make_trainer(tiny_model(dropout=dropout), max_steps=6, **saving)
     through.train()
     expected = _copy(through.model)
@@ -220,8 +222,9 @@ def test_resuming_equals_never_stopping(
         assert _same(again["state"][parameter], moments)
     assert resumed.lr_scheduler.state_dict() == through.lr_scheduler.state_dict()
     assert resumed.lr_scheduler.last_epoch == 6
-    # Without it the test would not tell.
-    (checkpoint / "rng_state.pth").unlink()
+    # With the state of another place the test can tell.
+    (checkpoint / MANIFEST_FILE).unlink()
+    shutil.copy(checkpoint.with_name("checkpoint-6") / "rng_state.pth", checkpoint / "rng_state.pth")
     forgetful = make_trainer(tiny_model(dropout=dropout), max_steps=6, output_dir=str(tmp_path / "forgetful"))
     forgetful.train(resume_from_checkpoint=str(checkpoint))
     assert _same(_copy(forgetful.model), expected) is (dropout == 0.0)

@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from .arguments import CorefELTrainingArguments
+from .checkpoints import BrokenCheckpointError
 from .collator import DocumentCollator, DocumentDataset
+from .non_finite import NonFiniteError
 from .trainer import CorefELTrainer
 
-__all__ = ["CorefELTrainer", "CorefELTrainingArguments", "DocumentCollator", "DocumentDataset"]
+__all__ = [
+    "BrokenCheckpointError",
+    "CorefELTrainer",
+    "CorefELTrainingArguments",
+    "DocumentCollator",
+    "DocumentDataset",
+    "NonFiniteError",
+]

@@ -87,15 +87,15 @@ def cut_document(
     return parts, cut
 
 
-def describe_cuts(cuts: Sequence[Cut], max_words: int) -> str:
+def describe_cuts(cuts: Sequence[Cut], max_words: int | None) -> str:
     """Return one sentence that says which documents were cut into how many parts, and what was dropped."""
     named = [f"{cut.document} ({cut.words} words) into {cut.parts} parts" for cut in cuts[:_NAMED]]
     more = [f"{len(cuts) - _NAMED} more documents"] if len(cuts) > _NAMED else []
     mentions, inputs = (sum(getattr(cut, name) for cut in cuts) for name in ("dropped_mentions", "dropped_inputs"))
     return (
         f"Training documents of more than max_document_words={max_words} words were cut at ends of sentences: "
-        f"{', '.join([*named, *more])}. Every word is trained on; {mentions} gold mentions and {inputs} given mentions, "
-        "spans or candidate lists were dropped because a cut goes through them, and "
+        f"{', '.join([*named, *more])}. Every word is trained on; {mentions} gold mentions and {inputs} given "
+        "mentions, spans or candidate lists were dropped because a cut goes through them, and "
         f"{sum(cut.split_clusters for cut in cuts)} gold clusters now have mentions in several parts"
     )
 
@@ -146,7 +146,7 @@ def _parts(document: Document, bounds: list[int], word_bounds: list[int]) -> lis
         owner = _owner(offsets, bounds)
         if owner is not None:
             candidates[owner][_moved(offsets, bounds[owner])] = listed
-    mentions, spans = _shared(document.mentions, bounds), _shared(document.spans, bounds)
+    given, spans = _shared(document.mentions, bounds), _shared(document.spans, bounds)
     parts = []
     for number, (begin, end) in enumerate(pairwise(bounds)):
         words = document.words
@@ -158,7 +158,7 @@ def _parts(document: Document, bounds: list[int], word_bounds: list[int]) -> lis
                 text=document.text[begin:end],
                 id=None if document.id is None else f"{document.id} [{number + 1}/{count}]",
                 words=words,
-                mentions=None if mentions is None else mentions[number],
+                mentions=None if given is None else given[number],
                 spans=None if spans is None else spans[number],
                 candidates=candidates[number],
                 clusters=None if document.clusters is None else clusters[number],

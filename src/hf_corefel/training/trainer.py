@@ -10,27 +10,30 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.optim.lr_scheduler import LambdaLR
-from transformers import EvalPrediction, Trainer
+from transformers import EvalPrediction
 from transformers.utils import logging
 
 from ..alignment import AlignmentReport
 from ..annotating import decode_batch
-from ..documents import AnnotatedDocument, Cluster, Document, Mention
+from ..documents import Document, Mention
 from ..hub import CardFacts, model_card, save_fingerprint, save_stub
 from ..metrics import evaluate
 from ..modeling_corefel import CorefELModel
 from ..processing_corefel import CorefELProcessor
 from .arguments import HYPER_PARAMETERS, CorefELTrainingArguments
 from .collator import PREDICTION_FIELDS, DocumentCollator, DocumentDataset
+from .cutting import describe_cuts
+from .non_finite import FiniteGuard
+from .optimisation import clip_groups, make_optimizer, make_schedule
+from .predictions import PADDING, documents_from_rows
+from .saving import WholeSavingTrainer
 
-__all__ = ["CorefELTrainer", "documents_from_rows"]
+__all__ = ["CorefELTrainer"]
 
 logger = logging.get_logger(__name__)
 
-_PADDING = -100
 
-
-class CorefELTrainer(Trainer):
+class CorefELTrainer(WholeSavingTrainer):
     """Trains a `CorefELModel` on documents with gold clusters.
 
     Evaluation predicts from the text, the knowledge base and whatever words, mentions, spans or candidates a document
@@ -42,7 +45,8 @@ class CorefELTrainer(Trainer):
         model: The model.
         args: The arguments.
         processor: Turns documents into tensors.
-        train_dataset: Documents, their dicts, or a `DocumentDataset`.
+        train_dataset: Documents, their dicts, or a `DocumentDataset`. Those of more words than
+            ``args.max_document_words`` are cut into parts, see `hf_corefel.training.cutting`.
         eval_dataset: The same for evaluation.
         **kwargs: Passed to `Trainer`.
     """
@@ -62,6 +66,7 @@ class CorefELTrainer(Trainer):
         # Typed here because transformers leaves them without a type.
         self.optimizer: Any
         self.lr_scheduler: Any
+        self._alignment: AlignmentReport | None = None
         super().__init__(
             model=model,
             args=args,
@@ -72,6 +77,11 @@ class CorefELTrainer(Trainer):
             compute_metrics=self._compute_metrics,
             **kwargs,
         )
+        self._guard = FiniteGuard(self, args.skip_non_finite_batches)
+        self.add_callback(self._guard)
+        cuts = self.train_dataset.cuts if isinstance(self.train_dataset, DocumentDataset) else []
+        if cuts and self.is_world_process_zero():
+            logger.warning("%s", describe_cuts(cuts, args.max_document_words))
 
     # Optimisation -------------------------------------------------------------------------------------
 
@@ -79,45 +89,21 @@ class CorefELTrainer(Trainer):
         """AdamW with one group for the encoder's matrices, one for its biases and norms, one for the task layers."""
         optimizer: torch.optim.Optimizer | None = self.optimizer
         if optimizer is None:
-            args: Any = self.args
-            groups: dict[str, list[nn.Parameter]] = {"matrices": [], "vectors": [], "task": []}
-            for name, parameter in self.model.named_parameters():
-                if parameter.requires_grad:
-                    in_encoder = name.startswith("encoder.")
-                    group = ("matrices" if parameter.ndim > 1 else "vectors") if in_encoder else "task"
-                    groups[group].append(parameter)
-            settings = {
-                "matrices": {"lr": args.encoder_learning_rate, "weight_decay": args.encoder_weight_decay},
-                "vectors": {"lr": args.encoder_learning_rate, "weight_decay": 0.0},
-                "task": {"lr": args.task_learning_rate, "weight_decay": 0.0},
-            }
-            optimizer = torch.optim.AdamW(
-                [{"params": groups[name], "name": name, **settings[name]} for name in groups if groups[name]],
-                betas=(args.adam_beta1, args.adam_beta2),
-                eps=args.adam_epsilon,
-                # As the base class does: without it AdamW takes a third of a step on a CPU.
-                fused=args.optim == "adamw_torch_fused",
-            )
-            if args.group_max_grad_norm > 0:
+            optimizer = make_optimizer(self.model, self.args)
+            limit = self.args.group_max_grad_norm
+            if limit > 0:
                 if self._gradients_are_parts():
                     raise ValueError(
                         "group_max_grad_norm must be 0 with DeepSpeed and version 1 of FSDP, whose ranks do not know "
                         "the norm of a group's gradient; set max_grad_norm instead"
                     )
-                optimizer.register_step_pre_hook(self._clip_groups)
+                optimizer.register_step_pre_hook(lambda optimizer, *unused: clip_groups(optimizer, limit))
             self.optimizer = optimizer
         return optimizer
 
     def _gradients_are_parts(self) -> bool:
         plugin = getattr(self.accelerator.state, "fsdp_plugin", None)
         return self.is_deepspeed_enabled or (self.is_fsdp_enabled and getattr(plugin, "fsdp_version", 1) == 1)
-
-    def _clip_groups(self, optimizer: torch.optim.Optimizer, *unused: Any) -> None:
-        sides: dict[bool, list[nn.Parameter]] = {True: [], False: []}
-        for group in optimizer.param_groups:
-            sides[group["name"] == "task"] += group["params"]
-        for parameters in sides.values():
-            nn.utils.clip_grad_norm_(parameters, self.args.group_max_grad_norm)
 
     def create_scheduler(
         self, num_training_steps: int, optimizer: torch.optim.Optimizer | None = None, **unused: Any
@@ -126,18 +112,7 @@ class CorefELTrainer(Trainer):
         scheduler: LambdaLR | None = self.lr_scheduler
         if scheduler is None:
             optimizer = optimizer or self.create_optimizer()
-            warmup = max(1, round(self.args.encoder_warmup * num_training_steps))
-            left = max(1, num_training_steps - warmup)
-            end = self.args.task_learning_rate_end / max(self.args.task_learning_rate, 1e-12)
-
-            def encoder(step: int) -> float:
-                return step / warmup if step < warmup else max(0.0, (num_training_steps - step) / left)
-
-            def task(step: int) -> float:
-                return 1.0 + (end - 1.0) * min(1.0, step / max(1, num_training_steps))
-
-            rates: list[Any] = [task if group["name"] == "task" else encoder for group in optimizer.param_groups]
-            scheduler = self.lr_scheduler = LambdaLR(optimizer, rates)
+            scheduler = self.lr_scheduler = make_schedule(optimizer, self.args, num_training_steps)
             # Otherwise a second call of train() would go on with the schedule that the first one ended.
             self._created_lr_scheduler = True
         return scheduler
@@ -149,11 +124,65 @@ class CorefELTrainer(Trainer):
         output = model(**{name: value for name, value in inputs.items() if name not in PREDICTION_FIELDS})
         return (output.loss, output) if return_outputs else output.loss
 
-    def train(self, *args: Any, **kwargs: Any) -> Any:
-        """As `Trainer.train`, after logging what of the training gold is out of reach."""
-        if isinstance(self.train_dataset, DocumentDataset):
-            logger.info("Gold of the training documents: %s", self.report_alignment(self.train_dataset).to_dict())
-        return super().train(*args, **kwargs)
+    def training_step(self, model: nn.Module, inputs: dict[str, Any], *args: Any, **kwargs: Any) -> Tensor:
+        """As `Trainer.training_step`; a loss or gradient that is not finite stops training or is left out.
+
+        Raises:
+            NonFiniteError: See `FiniteGuard`.
+        """
+        names = [self.train_dataset.names[index] for index in inputs["document_index"].tolist()]
+        return self._guard.check(super().training_step(model, inputs, *args, **kwargs), names)
+
+    def log(self, logs: dict[str, float], *args: Any, **kwargs: Any) -> None:
+        self._guard.complete(logs)
+        super().log(logs, *args, **kwargs)
+
+    def train(self, resume_from_checkpoint: str | bool | None = None, *args: Any, **kwargs: Any) -> Any:
+        """As `Trainer.train`, after saying what of the training gold is out of reach.
+
+        Args:
+            resume_from_checkpoint: Path of a checkpoint, which must be whole; or True for the newest whole one of the
+                run, with a warning of newer ones that are broken.
+            *args: Passed to `Trainer.train`.
+            **kwargs: Likewise.
+
+        Raises:
+            ValueError: When there is no document to train on.
+            BrokenCheckpointError: When the checkpoint is not whole, or none is.
+            NonFiniteError: When a loss or a gradient is not finite and not to be left out.
+        """
+        if self.train_dataset is None or not len(self.train_dataset):
+            raise ValueError("train_dataset: there is no document to train on")
+        if self.is_deepspeed_enabled and self.args.skip_non_finite_batches:
+            raise ValueError("skip_non_finite_batches must be False with DeepSpeed, which steps before one can look")
+        self._say_what_is_out_of_reach()
+        result = super().train(resume_from_checkpoint, *args, **kwargs)
+        # The metrics leave out what was left out.
+        return result._replace(training_loss=result.metrics.get("train_loss", result.training_loss))
+
+    def _say_what_is_out_of_reach(self) -> None:
+        report = self._alignment = self.report_alignment(self.train_dataset)
+        if self.is_world_process_zero():
+            logger.info("Gold of the training documents: %s", report.to_dict())
+            for problem in report.problems(linking=self.model.config.head != "standalone_coref"):
+                logger.warning("Gold of the training documents: %s", problem)
+
+    def training_record(self) -> dict[str, Any]:
+        """What this training did to its documents, in plain types, for whoever asks later where a model comes from.
+
+        Returns:
+            ``documents`` that were given, ``max_document_words``, ``cut_documents`` (`Cut.to_dict` of each),
+            ``skipped_batches`` (step, epoch and documents of each step that was left out), and ``gold``, the
+            `AlignmentReport` of the last call of `train`, None before.
+        """
+        dataset: DocumentDataset | None = self.train_dataset
+        return {
+            "documents": dataset.given if dataset else 0,
+            "max_document_words": self.args.max_document_words,
+            "cut_documents": [cut.to_dict() for cut in dataset.cuts] if dataset else [],
+            "skipped_batches": self._guard.skipped(),
+            "gold": self._alignment.to_dict() if self._alignment else None,
+        }
 
     def report_alignment(self, dataset: DocumentDataset) -> AlignmentReport:
         """What of a dataset's gold the candidate spans and the knowledge base can reach."""
@@ -182,6 +211,12 @@ class CorefELTrainer(Trainer):
         with torch.no_grad(), self.compute_loss_context_manager():
             output: Any = self.compute_loss(model, inputs, return_outputs=True)[1]
         loss: Tensor = output.loss
+        if not bool(loss.isfinite()):
+            names = [self._evaluated.names[index] for index in positions.tolist()]
+            self._guard.note_evaluated(names[: self._own_documents(len(positions), least=0)])
+            loss = torch.zeros_like(loss)
+            empty = torch.full((len(positions), 1, 4), PADDING, device=loss.device)
+            return loss, *((None, None) if prediction_loss_only else (empty, positions))
         if prediction_loss_only:
             return loss.detach(), None, None
         _, clusters = decode_batch(self.accelerator.unwrap_model(model), output, inputs["keep_all"].tolist())
@@ -197,13 +232,13 @@ class CorefELTrainer(Trainer):
                 ]
             )
         size = max(1, *(len(rows) for rows in documents))
-        padded = torch.full((len(positions), size, 4), _PADDING, device=loss.device)
+        padded = torch.full((len(positions), size, 4), PADDING, device=loss.device)
         for b, rows in enumerate(documents):
             if rows:
                 padded[b, : len(rows)] = torch.tensor(rows, device=loss.device)
         return loss.detach(), padded, positions
 
-    def _own_documents(self, size: int) -> int:
+    def _own_documents(self, size: int, least: int = 1) -> int:
         """How many of a batch of `size` documents no other rank has; at least 1, so that every rank has a loss.
 
         Accelerate makes the ranks' last batches equally long by repeating the first documents, and drops the
@@ -212,7 +247,7 @@ class CorefELTrainer(Trainer):
         state = self.accelerator.gradient_state
         if not state.end_of_dataloader or state.remainder <= 0:
             return size
-        return min(size, max(1, state.remainder - self.accelerator.process_index * size))
+        return min(size, max(least, state.remainder - self.accelerator.process_index * size))
 
     def _compute_metrics(self, prediction: EvalPrediction) -> dict[str, float]:
         gold_documents = self._evaluated.documents
@@ -228,16 +263,35 @@ class CorefELTrainer(Trainer):
         scores["score"] = (scores["coref_f1"] + scores["el_mention_f1"] + scores["el_hard_f1"]) / 3
         return scores
 
-    def evaluation_loop(self, dataloader: Any, *args: Any, **kwargs: Any) -> Any:
-        """As `Trainer.evaluation_loop`, remembering which documents the predictions are of."""
+    def evaluation_loop(
+        self,
+        dataloader: Any,
+        description: str,
+        prediction_loss_only: bool | None = None,
+        ignore_keys: list[str] | None = None,
+        metric_key_prefix: str = "eval",
+    ) -> Any:
+        """As `Trainer.evaluation_loop`, remembering which documents the predictions are of.
+
+        Raises:
+            NonFiniteError: When documents have a loss that is not finite and are not to be left out.
+        """
         self._evaluated: DocumentDataset = dataloader.dataset
-        return super().evaluation_loop(dataloader, *args, **kwargs)
+        result = super().evaluation_loop(dataloader, description, prediction_loss_only, ignore_keys, metric_key_prefix)
+        self._guard.finish_evaluation(result.metrics, metric_key_prefix, result.num_samples)
+        return result
 
     def get_eval_dataloader(self, eval_dataset: Any = None) -> Any:
         return super().get_eval_dataloader(eval_dataset if isinstance(eval_dataset, str) else _as_dataset(eval_dataset))
 
     def get_test_dataloader(self, test_dataset: Any) -> Any:
         return super().get_test_dataloader(_as_dataset(test_dataset))
+
+    # Saving -------------------------------------------------------------------------------------------
+
+    def _save_checkpoint(self, model: nn.Module, trial: Any) -> None:
+        self._guard.check_weights()
+        super()._save_checkpoint(model, trial)
 
     # Publishing ---------------------------------------------------------------------------------------
 
@@ -254,6 +308,12 @@ class CorefELTrainer(Trainer):
             self._pushing = False
 
     def save_model(self, output_dir: str | None = None, _internal_call: bool = False) -> None:
+        """As `Trainer.save_model`, but never a broken model, and an earlier one stays until this one is whole.
+
+        Raises:
+            NonFiniteError: When a weight is NaN or infinite.
+        """
+        self._guard.check_weights()
         super().save_model(output_dir, _internal_call=_internal_call)
         folder = Path(output_dir or self.args.output_dir)
         # FSDP with a state in parts has nothing here that `from_pretrained` could read.
@@ -289,7 +349,7 @@ class CorefELTrainer(Trainer):
         kb = self.processor.knowledge_base
         data = (dataset,) if isinstance(dataset, str) else tuple(dataset or ())
         evaluations = [entry for entry in self.state.log_history if "eval_score" in entry]
-        documents = getattr(self.train_dataset, "documents", ())
+        dataset_size = getattr(self.train_dataset, "given", 0)
         card = model_card(
             model.config,
             facts=CardFacts(
@@ -298,7 +358,7 @@ class CorefELTrainer(Trainer):
                 language=language or CardFacts.language,
                 base_model=finetuned_from,
                 datasets=data,
-                training_data=f"{len(documents)} documents" + (f" of {', '.join(data)}." if data else "."),
+                training_data=f"{dataset_size} documents" + (f" of {', '.join(data)}." if data else "."),
             ),
             repo_id=self.hub_model_id or model_name or Path(self.args.output_dir).name,
             knowledge_base={name: getattr(kb, name) for name in ("num_surfaces", "num_entities", "vector_size")},
@@ -308,29 +368,6 @@ class CorefELTrainer(Trainer):
         folder = Path(self.args.output_dir)
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "README.md").write_text(card, encoding="utf-8")
-
-
-def documents_from_rows(gold: list[Document], rows: np.ndarray, processor: CorefELProcessor) -> list[AnnotatedDocument]:
-    """Predictions of `CorefELTrainer.prediction_step` as documents.
-
-    Args:
-        gold: The documents, whose gold clusters are not read.
-        rows: ``[documents, R, 4]`` (begin, end, cluster, entity), padded with -100.
-        processor: Knows the entities' names.
-    """
-    results = []
-    for document, table in zip(gold, rows, strict=True):
-        members: dict[int, list[Mention]] = {}
-        links: dict[int, str | None] = {}
-        for begin, end, cluster, entity in table[table[:, 0] != _PADDING].tolist():
-            members.setdefault(cluster, []).append(Mention(begin, end))
-            if entity >= 0:
-                links[cluster] = processor.knowledge_base.entity_name(entity)
-            else:
-                links[cluster] = None if entity == -1 else processor.encode(document).entities[-2 - entity]
-        clusters = [Cluster(tuple(mentions), links[c]) for c, mentions in members.items()]
-        results.append(AnnotatedDocument(document.text, clusters, document.id))
-    return results
 
 
 def _as_dataset(documents: Any, max_words: int | None = None) -> Any:

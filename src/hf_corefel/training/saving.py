@@ -1,0 +1,111 @@
+"""A `transformers.Trainer` whose checkpoints and saved models are whole or not there."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from accelerate.utils import broadcast_object_list
+from torch import nn
+from transformers import Trainer
+from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
+
+from .checkpoints import (
+    BrokenCheckpointError,
+    begin_checkpoint,
+    check_checkpoint,
+    complete_checkpoint,
+    newest_whole_checkpoint,
+    rotate_checkpoints,
+)
+from .whole_folder import replaced_model
+
+__all__ = ["WholeSavingTrainer"]
+
+
+class WholeSavingTrainer(Trainer):
+    """Resumes from whole checkpoints only, and never gives up a whole one or a saved model for half of another."""
+
+    # What ``args.save_total_limit`` is, while it is hidden from the base class.
+    _hidden_limit: int | None = None
+
+    def train(self, resume_from_checkpoint: str | bool | None = None, *args: Any, **kwargs: Any) -> Any:
+        if resume_from_checkpoint:
+            resume_from_checkpoint = self._whole_checkpoint(resume_from_checkpoint)
+        return super().train(resume_from_checkpoint, *args, **kwargs)
+
+    def _whole_checkpoint(self, asked: str | bool) -> str:
+        """The checkpoint to resume from, the same on all ranks; raises `BrokenCheckpointError`."""
+        found: list[Any] = [None]
+        if self.is_world_process_zero():
+            try:
+                if asked is True:
+                    found = [str(newest_whole_checkpoint(self.args.output_dir))]
+                else:
+                    check_checkpoint(str(asked))
+                    found = [str(asked)]
+            except BrokenCheckpointError as error:
+                found = [error]
+        if self.accelerator.num_processes > 1:
+            broadcast_object_list(found)
+        if isinstance(found[0], BrokenCheckpointError):
+            raise found[0]
+        return str(found[0])
+
+    def _save_checkpoint(self, model: nn.Module, trial: Any) -> None:
+        run = Path(self._get_output_dir(trial=trial))
+        folder = run / f"{PREFIX_CHECKPOINT_DIR}-{self.state.global_step}"
+        limit = self.args.save_total_limit
+        try:
+            if self.args.should_save:
+                begin_checkpoint(folder)
+            # Other ranks put files there too.
+            self.accelerator.wait_for_everyone()
+            # The base class would delete earlier checkpoints before this one is known to be whole.
+            with self._limit(None):
+                self._hidden_limit = limit
+                super()._save_checkpoint(model, trial)
+            if not self.args.push_to_hub:
+                self._complete(folder)
+        except Exception as error:
+            if self.args.should_save:
+                shutil.rmtree(folder, ignore_errors=True)
+            error.add_note(f"{folder} could not be saved and was removed; earlier checkpoints are as they were")
+            raise
+        finally:
+            self._hidden_limit = None
+        if self.args.should_save:
+            best = self.state.best_model_checkpoint
+            rotate_checkpoints(run, limit, {folder} | ({Path(best)} if best else set()))
+
+    def _push_from_checkpoint(self, checkpoint_folder: str) -> None:
+        # It comes after the last file, and what is on the Hub should be known for whole too.
+        self._complete(Path(checkpoint_folder))
+        super()._push_from_checkpoint(checkpoint_folder)
+
+    def _complete(self, folder: Path) -> None:
+        self.accelerator.wait_for_everyone()
+        if self.args.should_save:
+            complete_checkpoint(folder)
+
+    def _save(self, output_dir: str | None = None, state_dict: dict[str, Any] | None = None) -> None:
+        if not self.args.should_save:
+            super()._save(output_dir, state_dict=state_dict)
+            return
+        # The saved arguments have the limit.
+        with (
+            replaced_model(output_dir or self.args.output_dir) as staging,
+            self._limit(self._hidden_limit or self.args.save_total_limit),
+        ):
+            super()._save(str(staging), state_dict=state_dict)
+
+    @contextmanager
+    def _limit(self, value: int | None) -> Iterator[None]:
+        before, self.args.save_total_limit = self.args.save_total_limit, value
+        try:
+            yield
+        finally:
+            self.args.save_total_limit = before
