@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,20 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 
 from hf_corefel import CorefELModel, CorefELProcessor, CorefELTrainer, CorefELTrainingArguments, Document
+from hf_corefel.training import NonFiniteError
+
+
+def poison(model: CorefELModel, token: int, value: float = math.nan, *, gradient_only: bool = False) -> None:
+    """Gives batches that hold a token a loss of a value, or the usual loss with a gradient of it."""
+
+    def spoil(module: Any, args: Any, inputs: dict[str, Any], output: Any) -> None:
+        if output.loss is not None and bool((inputs["input_ids"] == token).any()):
+            if gradient_only:
+                output.loss.register_hook(lambda gradient: gradient * value)
+            else:
+                output.loss = output["loss"] = output.loss * value
+
+    model.register_forward_hook(spoil, with_kwargs=True)
 
 
 class RecordingTrainer(CorefELTrainer):
@@ -28,23 +43,31 @@ def run(scenario: dict[str, Any]) -> dict[str, Any]:
     """Trains as far as the arguments say and evaluates.
 
     Args:
-        scenario: ``model`` (a folder), ``head``, ``train`` and ``eval`` (documents' dicts), ``arguments``.
+        scenario: ``model`` (a folder), ``head``, ``train`` and ``eval`` (documents' dicts), ``arguments``, and maybe
+            ``poison``, a word of documents whose loss is NaN.
 
     Returns:
-        ``losses`` of this rank's steps, ``state`` of the model, ``metrics``, ``predictions``, ``positions``.
+        ``losses`` of this rank's steps, ``state`` of the model, ``metrics``, ``predictions``, ``positions``; or the
+        ``error`` that stopped it, with its ``step`` and ``documents``.
     """
     model = CorefELModel.from_pretrained(scenario["model"], head=scenario["head"])
     train, held_out = ([Document.from_dict(d) for d in scenario[part]] for part in ("train", "eval"))
     args = CorefELTrainingArguments(**scenario["arguments"])
     trainer = RecordingTrainer(model, args, CorefELProcessor.from_pretrained(scenario["model"]), train, held_out)
     trainer.step_losses: list[float] = []
-    if args.max_steps > 0:
-        trainer.train()
-    prediction = trainer.predict(held_out, metric_key_prefix="eval")
+    if "poison" in scenario:
+        poison(model, trainer.processor.tokenizer.convert_tokens_to_ids(scenario["poison"]))
+    try:
+        if args.max_steps > 0:
+            trainer.train()
+        prediction = trainer.predict(held_out, metric_key_prefix="eval")
+    except NonFiniteError as error:
+        return {"error": str(error), "step": error.step, "documents": error.documents}
     speed = ("runtime", "per_second", "preparation_time")
     return {
         "world_size": args.world_size,
         "losses": trainer.step_losses,
+        "skipped": trainer.training_record()["skipped_batches"],
         "state": {name: value.detach().clone() for name, value in model.state_dict().items()},
         "metrics": {name: value for name, value in prediction.metrics.items() if not name.endswith(speed)},
         "predictions": torch.from_numpy(prediction.predictions),

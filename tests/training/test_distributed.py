@@ -83,6 +83,13 @@ def scenarios(
     # It is not trained: only its gradient is wanted, of a usual document and an empty one.
     settings = {**arguments, "max_steps": 0}
     made["sharding"] = {**base, "model": str(able), "train": [dicts[0], awkward[3]], "arguments": settings}
+    # Of two ranks one has the document with the team, in the second of three steps.
+    poisoned = {**base, "poison": "team", "arguments": {**arguments, "max_steps": 2, "num_train_epochs": 1}}
+    made["poisoned"] = {**poisoned, "eval": dicts[:2]}
+    skipping = {**poisoned["arguments"], "skip_non_finite_batches": True}
+    made["skipping"] = {**poisoned, "arguments": skipping}
+    made["poisoned-evaluation"] = {**poisoned, "arguments": {**skipping, "max_steps": 0}}
+    made["poisoned-evaluation"]["arguments"]["skip_non_finite_batches"] = False
     for size, number in ((1, 3), (2, 3), (2, 1)):
         settings = {**arguments, "max_steps": 0, "per_device_eval_batch_size": size}
         made[f"evaluation-{size}-{number}"] = {
@@ -186,3 +193,36 @@ def test_model_in_parts_has_the_gradient_of_the_whole(
     for name, parameter in model.named_parameters():
         for rank in two_ranks:
             torch.testing.assert_close(rank["sharded"][name], parameter.grad, rtol=1e-4, atol=1e-6, msg=name)
+
+
+# Losses that are not finite on one rank -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["poisoned", "poisoned-evaluation"])
+def test_both_ranks_stop_where_one_has_no_finite_loss(two_ranks: tuple[Results, Results], name: str) -> None:
+    """Both say the same: neither waits for the other."""
+    first, second = (rank[name] for rank in two_ranks)
+    assert first == second
+    assert "document 'tiny-2'" in first["error"]
+    if name == "poisoned":
+        assert f"step {first['step']} " in first["error"] and first["step"] in (1, 2)
+        # The step's other document, of the other rank, is named too.
+        assert len(first["documents"]) == 2 and "document 'tiny-2'" in first["documents"]
+    else:
+        assert first["documents"] == ["document 'tiny-2'"]
+
+
+def test_both_ranks_leave_a_step_out_where_one_has_no_finite_loss(
+    two_ranks: tuple[Results, Results], one_rank: Results
+) -> None:
+    (first, second), alone = (rank["skipping"] for rank in two_ranks), one_rank["skipping"]
+    assert first["skipped"] == second["skipped"] and len(first["skipped"]) == 1
+    assert "document 'tiny-2'" in first["skipped"][0]["skipped_documents"]
+    assert alone["skipped"][0]["step"] == first["skipped"][0]["step"]
+    for key, value in alone["state"].items():
+        assert bool(value.isfinite().all())
+        assert torch.equal(first["state"][key], second["state"][key]), key
+        torch.testing.assert_close(first["state"][key], value, rtol=1e-4, atol=1e-5, msg=key)
+    for rank in (first, second, alone):
+        assert rank["metrics"]["eval_non_finite_documents"] == 1
+    assert first["metrics"]["eval_loss"] == pytest.approx(second["metrics"]["eval_loss"])

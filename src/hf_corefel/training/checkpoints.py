@@ -28,6 +28,7 @@ from ..utils.files import whole_file
 
 __all__ = [
     "MANIFEST_FILE",
+    "STATE_FILE",
     "BrokenCheckpointError",
     "begin_checkpoint",
     "check_checkpoint",
@@ -39,7 +40,7 @@ __all__ = [
 logger = logging.get_logger(__name__)
 
 MANIFEST_FILE = "checkpoint_manifest.json"
-_STATE_FILE = "trainer_state.json"
+STATE_FILE = "trainer_state.json"
 _FOLDER = re.compile(rf"{PREFIX_CHECKPOINT_DIR}-(\d+)")
 # One of them holds the weights.
 _WEIGHTS = (
@@ -114,7 +115,7 @@ def _is_finished(folder: Path) -> bool:
     try:
         return bool(json.loads((folder / MANIFEST_FILE).read_text(encoding="utf-8"))["complete"])
     except FileNotFoundError:
-        return (folder / _STATE_FILE).is_file()
+        return (folder / STATE_FILE).is_file()
     except (ValueError, KeyError, TypeError):
         return False
 
@@ -186,7 +187,7 @@ def _problem(folder: Path) -> str | None:
 
 
 def _problems_by_manifest(folder: Path, files: dict[str, Any]) -> Iterator[str]:
-    for name in [name for name in (_STATE_FILE,) if name not in files]:
+    for name in [name for name in (STATE_FILE,) if name not in files]:
         yield f"{MANIFEST_FILE} lacks {name}"
     for name, saved in files.items():
         path = folder / name
@@ -210,8 +211,8 @@ def _problems_by_manifest(folder: Path, files: dict[str, Any]) -> Iterator[str]:
 def _problems_by_reading(folder: Path) -> Iterator[str]:
     names = {path.name for path in folder.iterdir()}
     # The last that is written.
-    if _STATE_FILE not in names:
-        yield f"{_STATE_FILE} is missing"
+    if STATE_FILE not in names:
+        yield f"{STATE_FILE} is missing"
     in_parts = any(any(folder.glob(pattern)) for pattern in _WEIGHTS_IN_PARTS)
     if not in_parts:
         if not names.intersection(_WEIGHTS):
@@ -236,7 +237,7 @@ def _unreadable(path: Path) -> str | None:
             KnowledgeBase.from_pretrained(path)
         elif not path.is_file():
             return None
-        elif path.name == _STATE_FILE:
+        elif path.name == STATE_FILE:
             TrainerState.load_from_json(str(path))
         elif path.suffix == ".safetensors":
             _open_safetensors(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,10 +11,12 @@ from typing import Any
 
 from accelerate.utils import broadcast_object_list
 from torch import nn
-from transformers import Trainer
-from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
+from transformers import Trainer, TrainerState
+from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR, TrainOutput
+from transformers.utils import logging
 
 from .checkpoints import (
+    STATE_FILE,
     BrokenCheckpointError,
     begin_checkpoint,
     check_checkpoint,
@@ -25,6 +28,8 @@ from .whole_folder import replaced_model
 
 __all__ = ["WholeSavingTrainer"]
 
+logger = logging.get_logger(__name__)
+
 
 class WholeSavingTrainer(Trainer):
     """Resumes from whole checkpoints only, and never gives up a whole one or a saved model for half of another."""
@@ -35,7 +40,31 @@ class WholeSavingTrainer(Trainer):
     def train(self, resume_from_checkpoint: str | bool | None = None, *args: Any, **kwargs: Any) -> Any:
         if resume_from_checkpoint:
             resume_from_checkpoint = self._whole_checkpoint(resume_from_checkpoint)
+            state = TrainerState.load_from_json(str(Path(resume_from_checkpoint) / STATE_FILE))
+            if self._is_finished(state):
+                return self._take_up_finished(resume_from_checkpoint, state)
         return super().train(resume_from_checkpoint, *args, **kwargs)
+
+    def _is_finished(self, state: TrainerState) -> bool:
+        """Whether nothing is left to train; the base class would train one step more."""
+        if state.global_step < state.max_steps or self.is_deepspeed_enabled or self.is_fsdp_enabled:
+            return False
+        steps = self.args.max_steps
+        if steps <= 0:
+            # A longer training than the saved one may be asked for.
+            in_epoch = -(-len(self.get_train_dataloader()) // self.args.gradient_accumulation_steps)
+            steps = math.ceil(self.args.num_train_epochs * in_epoch)
+        return state.global_step >= steps
+
+    def _take_up_finished(self, checkpoint: str, state: TrainerState) -> TrainOutput:
+        if self.is_world_process_zero():
+            logger.warning("%s is the end of its training; nothing is left to train", checkpoint)
+        self._load_from_checkpoint(checkpoint)
+        self.state = state
+        if self.args.load_best_model_at_end and state.best_model_checkpoint is not None:
+            self._load_best_model()
+        losses = [entry["loss"] for entry in state.log_history if "loss" in entry]
+        return TrainOutput(state.global_step, losses[-1] if losses else math.nan, {})
 
     def _whole_checkpoint(self, asked: str | bool) -> str:
         """The checkpoint to resume from, the same on all ranks; raises `BrokenCheckpointError`."""
