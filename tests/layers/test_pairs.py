@@ -108,6 +108,37 @@ def test_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch, antecedents_only
     torch.testing.assert_close(chunked, expected.detach(), rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.parametrize("antecedents_only", [False, True])
+def test_chunks_have_the_same_gradient(monkeypatch: pytest.MonkeyPatch, antecedents_only: bool) -> None:
+    """Hidden layers of a chunk are computed again in the backward pass, with the same dropout."""
+    calls: list[int] = []
+    gradients = []
+    for chunk in (10_000, 7):
+        scorer, spans = _scorer(3), _spans().requires_grad_()
+        scorer.product.register_forward_hook(lambda *unused, chunk=chunk: calls.append(chunk))
+        monkeypatch.setattr(pairs, "_CHUNK", chunk)
+        (scorer(spans, antecedents_only) ** 2).sum().backward()
+        gradients.append([spans.grad, *(p.grad for n, p in scorer.named_parameters() if n != "root")])
+    # 21 pairs, of either of two documents.
+    assert (calls.count(10_000), calls.count(7)) == (1, 14)
+    for whole, chunked in zip(*gradients, strict=True):
+        torch.testing.assert_close(chunked, whole, rtol=1e-10, atol=1e-12)
+
+
+def test_chunks_keep_their_dropout(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pairs, "_CHUNK", 7)
+    scorer = PairScorer(SIZE, 5, 2, 0.5, 4, 0, with_root=False).double().train()
+    spans = _spans(1, 5)
+
+    def scores(spans: Tensor) -> Tensor:
+        torch.manual_seed(3)
+        return scorer(spans)
+
+    assert not torch.equal(scores(spans), scorer.eval()(spans))
+    scorer.train()
+    assert torch.autograd.gradcheck(scores, spans.requires_grad_())
+
+
 def test_distance_buckets() -> None:
     starts = {0: 0, 1: 1, 2: 2, 3: 3, 4: 4, 5: 5, 6: 5, 7: 5, 8: 6, 15: 6, 16: 7, 31: 7, 32: 8, 63: 8, 64: 9, 999: 9}
     assert distance_bucket(torch.tensor(list(starts))).tolist() == list(starts.values())

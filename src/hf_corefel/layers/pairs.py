@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from .ffnn import FeedForward
 from .matches import NUM_MATCHES, LateInput
@@ -13,7 +14,7 @@ __all__ = ["NUM_DISTANCES", "PairScorer", "distance_bucket"]
 # Span-order distances 0, 1, 2, 3, 4, 5-7, 8-15, 16-31, 32-63, 64+. No two spans are 0 apart: that one is the root's.
 _BUCKET_STARTS = (1, 2, 3, 4, 5, 8, 16, 32, 64)
 NUM_DISTANCES = len(_BUCKET_STARTS) + 1
-# Pairs scored at once when no gradient is needed: bounds the memory of long documents.
+# Pairs scored at once: bounds the memory of long documents.
 _CHUNK = 65_536
 
 
@@ -103,19 +104,30 @@ class PairScorer(nn.Module):
         factor = self._with(self._factor(spans), "factor", meanings)
         distance = self._distances(spans)
         early, late = torch.triu_indices(count, count, offset=1, device=spans.device)
-        step = max(1, len(early) if torch.is_grad_enabled() else _CHUNK // max(1, batch))
-        # Once at least: without a pair every parameter still gets a gradient, of zero, as distributed training needs.
-        for start in range(0, max(1, len(early)), step):
-            i, j = early[start : start + step], late[start : start + step]
+        step = max(1, _CHUNK // max(1, batch))
+
+        def part(i: Tensor, j: Tensor, *inputs: Tensor) -> tuple[Tensor, ...]:
+            factor, distance, child, parent = inputs
             shared = self.product(factor[:, i] * factor[:, j]) + distance[distance_bucket(j - i)]
             if self.match is not None and matches is not None:
                 shared = shared + self.match(matches[:, i, j].to(spans.dtype))
             # Under autocast the layers give half precision, whatever the spans have.
             forward = self._score(shared, child[:, j], parent[:, i]).to(scores.dtype)
-            scores = scores.index_put((_all(batch, i), i, j), forward)
-            if not antecedents_only:
-                backward = self._score(shared, child[:, i], parent[:, j]).to(scores.dtype)
-                scores = scores.index_put((_all(batch, i), j, i), backward)
+            if antecedents_only:
+                return (forward,)
+            return forward, self._score(shared, child[:, i], parent[:, j]).to(scores.dtype)
+
+        # Once at least: without a pair every parameter still gets a gradient, of zero, as distributed training needs.
+        for start in range(0, max(1, len(early)), step):
+            i, j = early[start : start + step], late[start : start + step]
+            inputs = i, j, factor, distance, child, parent
+            if torch.is_grad_enabled() and len(early) > step:
+                # The hidden layers of 900 spans' pairs would take 3 GiB until the backward pass.
+                found = checkpoint(part, *inputs, use_reentrant=False)
+            else:
+                found = part(*inputs)
+            for these, (rows, columns) in zip(found, ((i, j), (j, i)), strict=False):
+                scores = scores.index_put((_all(batch, i), rows, columns), these)
         return scores
 
     def score_root(self, spans: Tensor, meanings: Tensor | None = None) -> Tensor:
