@@ -159,7 +159,8 @@ def main() -> None:
     trainer = CorefELTrainer(model, training, processor, train_dataset=train, eval_dataset=development)
     print("gold within reach:", json.dumps(trainer.report_alignment(trainer.train_dataset).to_dict()))
     output = Path(training.output_dir)
-    trainer.train(resume_from_checkpoint=get_last_checkpoint(str(output)) if output.is_dir() else None)
+    begun = output.is_dir() and get_last_checkpoint(str(output)) is not None
+    trainer.train(resume_from_checkpoint=begun)
     scores = trainer.evaluate()
     final = output / "final"
     if arguments.half_precision:
@@ -169,6 +170,7 @@ def main() -> None:
     if not trainer.is_world_process_zero():
         return
     content["development_scores"] = scores
+    content["training"] = trainer.training_record()
     (final / "training_record.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     print(json.dumps({name: round(value, 4) for name, value in scores.items()}, indent=1))
 

@@ -305,8 +305,8 @@ def _ways(
 @pytest.mark.skipif(sys.platform == "win32", reason="needs fork and signals")
 @pytest.mark.parametrize(
     "kills",
-    [(3, 38, 60), pytest.param(range(1, 80), marks=pytest.mark.slow)],
-    ids=["some", "every"],
+    [(3, 38, 60), *(pytest.param(range(n, n + 16), marks=pytest.mark.slow) for n in range(1, 80, 16))],
+    ids=str,
 )
 def test_what_a_kill_or_a_full_disk_leaves_can_be_resumed(
     tmp_path: Path,
@@ -320,7 +320,8 @@ def test_what_a_kill_or_a_full_disk_leaves_can_be_resumed(
     ways |= {f"full-{size}": {"bytes": size} for size in (10, 100_000)}
     results = _ways(tmp_path, model, tiny_processor(model.config), tiny_documents, ways)
     killed = [result["ended"]["status"] for name, result in results.items() if name.startswith("kill")]
-    assert killed[:3] == [-9] * 3
+    # Beyond some seventy operations the checkpoint is whole and the training over.
+    assert all(status == -9 for number, status in zip(kills, killed, strict=True) if number <= 60)
     for size in (10, 100_000):
         ended = results[f"full-{size}"]["ended"]
         assert (ended["status"], ended["left"]) == (0, ["checkpoint-2"])

@@ -105,7 +105,7 @@ def test_weights_are_those_of_training_without_the_batch(
     without = make_trainer(train_dataset=others, **settings)
     # The shorter training has the schedule of the longer one.
     steps, create = 6 // accumulation, without.create_scheduler
-    monkeypatch.setattr(without, "create_scheduler", lambda num_training_steps, *args: create(steps))
+    monkeypatch.setattr(without, "create_scheduler", lambda num_training_steps, **unused: create(steps))
     without.train()
     skipping = make_trainer(train_dataset=documents, skip_non_finite_batches=True, **settings)
     result = _poisoned(skipping, gradient_only=gradient_only).train()
@@ -190,7 +190,7 @@ def test_scaler_keeps_its_scale_where_a_loss_is_left_out(
     settings = {"num_train_epochs": 1, "optim": "adamw_torch"}
     without = make_trainer(train_dataset=documents[:3] + documents[4:], **settings)
     create = without.create_scheduler
-    monkeypatch.setattr(without, "create_scheduler", lambda num_training_steps, *args: create(6))
+    monkeypatch.setattr(without, "create_scheduler", lambda num_training_steps, **unused: create(6))
     _scaled(without, 64.0)
     without.train()
     skipping = _poisoned(make_trainer(train_dataset=documents, skip_non_finite_batches=True, **settings))
