@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ __all__ = [
     "check_spans",
     "check_string",
     "check_text",
+    "join_surrogates",
     "name_of",
     "or_empty",
     "prune",
@@ -23,6 +25,8 @@ __all__ = [
 ]
 
 Offsets = tuple[int, int]
+
+_HALVES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 
 class DocumentError(ValueError):
@@ -95,12 +99,32 @@ def check_string(value: Any, where: str, *, or_none: str = "") -> None:
     """Raises unless the value is a string that is not empty; None passes when ``or_none`` says what it means."""
     if not (value is None and or_none) and (not isinstance(value, str) or not value):
         raise DocumentError(f"{where}: expected a non-empty string{or_none}, got {value!r}")
+    _check_surrogates(value, where)
 
 
 def check_text(value: Any, where: str, *, or_none: str = "") -> None:
     """Raises unless the value is a string, which may be empty; None passes when ``or_none`` says so."""
     if not (value is None and or_none) and not isinstance(value, str):
         raise DocumentError(f"{where}: expected a string{or_none}, got {type(value).__name__}")
+    _check_surrogates(value, where)
+
+
+def join_surrogates(text: str) -> str:
+    """The text with each high surrogate and the low one behind it as the one character that they stand for."""
+    return _HALVES.sub(lambda halves: halves[0].encode("utf-16", "surrogatepass").decode("utf-16"), text)
+
+
+def _check_surrogates(value: str | None, where: str) -> None:
+    """Raises where two surrogates are the halves of one character: JSON cannot tell the two, and offsets would shift.
+
+    Strings that were decoded wrongly have such halves; a lone surrogate is kept as it is.
+    """
+    if value and not value.isascii() and (found := _HALVES.search(value)) is not None:
+        raise DocumentError(
+            f"{where}: code points {found.start()} and {found.start() + 1} are the two halves of one character "
+            f"({join_surrogates(found[0])!r}); join them with text.encode('utf-16', 'surrogatepass').decode('utf-16', "
+            "'replace'), and count offsets in what this gives"
+        )
 
 
 def name_of(document: Any) -> str:
@@ -114,3 +138,4 @@ def check_head(document: Any, where: str) -> None:
     check_text(document.text, f"{where}.text")
     if document.id is not None and not isinstance(document.id, str):
         raise DocumentError(f"{where}.id: expected a string or None, got {document.id!r}")
+    check_text(document.id, f"{where}.id", or_none=" or None")

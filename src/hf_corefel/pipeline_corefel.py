@@ -20,6 +20,7 @@ from .hub.fingerprint import check_fingerprint, save_fingerprint
 from .hub.publishing import save_stub
 from .kb import KnowledgeBase
 from .modeling_corefel import CorefELModel, CorefELOutput
+from .processing import check_length
 from .processing_corefel import CorefELProcessor, EncodedDocument
 from .repositories import HubOptions, weights_version
 from .resolving import resolve_text
@@ -47,6 +48,7 @@ class AnnotationParameters(TypedDict, total=False):
         top_k: See `AnnotationOptions`.
         min_probability: See `AnnotationOptions`.
         mention_scope: Which mentions are wanted of documents that do not say it themselves; see `Document`.
+        max_document_words: Refuses a document of more words, before anything of it is read; no limit when None.
     """
 
     resolved_text: bool | None
@@ -54,6 +56,7 @@ class AnnotationParameters(TypedDict, total=False):
     top_k: int | None
     min_probability: float | None
     mention_scope: str | None
+    max_document_words: int | None
 
 
 _PARAMETERS = tuple(AnnotationParameters.__annotations__)
@@ -134,10 +137,13 @@ class CorefELPipeline(Pipeline):
                 f"pipeline({TASK!r}) takes no parameter {unknown[0]!r}; it takes batch_size, {', '.join(_PARAMETERS)}"
             )
         given = {name: value for name, value in kwargs.items() if value is not None}
-        scope = {name: given.pop(name) for name in ("mention_scope",) if name in given}
-        check_mention_scope(scope.get("mention_scope"), "mention_scope")
+        before: dict[str, Any] = {
+            name: given.pop(name) for name in ("mention_scope", "max_document_words") if name in given
+        }
+        check_mention_scope(before.get("mention_scope"), "mention_scope")
+        check_count("max_document_words", before.get("max_document_words", 1), least=1)
         AnnotationOptions(**given)
-        return scope, {}, given
+        return before, {}, given
 
     def __call__(
         self,
@@ -157,7 +163,7 @@ class CorefELPipeline(Pipeline):
             ``AnnotatedDocument.to_dict()`` of the document, or a list of these in the order of the inputs.
 
         Raises:
-            DocumentError: When a document is invalid; the message says what and where.
+            DocumentError: When a document is invalid, or too long; the message says what and where.
             TypeError: When there is no such parameter, or it is of another type.
             ValueError: When a parameter is out of range.
         """
@@ -191,7 +197,16 @@ class CorefELPipeline(Pipeline):
             results += self.postprocess(self.forward(tensors), **after)
         return results
 
-    def preprocess(self, input_: list[Document], mention_scope: str | None = None, **unused: Any) -> dict[str, Any]:
+    def preprocess(
+        self,
+        input_: list[Document],
+        mention_scope: str | None = None,
+        max_document_words: int | None = None,
+        **unused: Any,
+    ) -> dict[str, Any]:
+        if max_document_words is not None:
+            for document in input_:
+                check_length(document, max_document_words)
         if mention_scope is not None:
             input_ = [
                 replace(document, mention_scope=mention_scope) if document.mention_scope is None else document

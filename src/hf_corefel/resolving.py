@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import re
 
+from .document_checks import join_surrogates
 from .documents import AnnotatedDocument, Cluster, Mention
 
 __all__ = ["cluster_name", "is_pronoun", "readable_title", "resolve_text"]
@@ -89,7 +90,8 @@ def resolve_text(document: AnnotatedDocument) -> str:
         if mention.begin >= done:
             parts += [text[done : mention.begin], _fitted(name, mention, text)]
             done = mention.end
-    return "".join([*parts, text[done:]])
+    # A name may end, or begin, where a broken text has half a character.
+    return join_surrogates("".join([*parts, text[done:]]))
 
 
 def _replacements(document: AnnotatedDocument) -> list[tuple[Mention, str]]:

@@ -13,9 +13,10 @@ from hf_corefel.cli.inputs import InputFormat, UnreadableInputError, count_docum
 from hf_corefel.cli.messages import complain, fail, warnings_as_messages
 from hf_corefel.cli.options import KnowledgeBaseOption, ModelOption, QuietOption, knowledge_base_folder
 from hf_corefel.cli.outputs import Format, Output, UnwritableOutputError, format_of
-from hf_corefel.cli.rendering import ProgressBar, printable
+from hf_corefel.cli.rendering import ProgressBar
 from hf_corefel.cli.silence import silent_transformers
-from hf_corefel.documents import AnnotatedDocument, Document
+from hf_corefel.documents import AnnotatedDocument, Document, DocumentError
+from hf_corefel.formats.jsonl import MAX_LINE_BYTES
 
 __all__ = ["MentionScope", "annotate"]
 
@@ -27,6 +28,8 @@ class MentionScope(StrEnum):
     ALL = "all"
 
 
+# Words of a document unless told otherwise.
+MAX_DOCUMENT_WORDS = 100_000
 # What a page shows at a mention, unless told otherwise.
 _ON_A_PAGE = {"evidence": True, "top_k": 3}
 
@@ -76,6 +79,12 @@ def annotate(
     ] = None,
     device: Annotated[str | None, typer.Option(help="Where the model runs: cpu, cuda, cuda:1, mps …")] = None,
     batch_size: Annotated[int, typer.Option(min=1, help="Documents that the model reads at once.")] = 1,
+    max_document_words: Annotated[
+        int, typer.Option(min=1, help="A longer document is reported, and the others are done.")
+    ] = MAX_DOCUMENT_WORDS,
+    max_line_bytes: Annotated[
+        int, typer.Option(min=1, help="Bytes of a text, or of a line of documents when decompressed; likewise.")
+    ] = MAX_LINE_BYTES,
     quiet: QuietOption = False,
 ) -> None:
     """Annotate texts: clusters of mentions, each with its entity or NIL.
@@ -100,10 +109,12 @@ def annotate(
                 lambda: _load(model, device, knowledge_base, quiet=quiet),
                 parameters,
                 progress,
+                max_document_words,
                 say_warnings=kind is Format.TEXT and not quiet,
                 quiet=quiet,
             )
-            target.take(job.run((item for name in files for item in read_documents(name, input_kind)), batch_size))
+            items = (item for name in files for item in read_documents(name, input_kind, max_line_bytes))
+            target.take(job.run(items, batch_size))
     except UnwritableOutputError as error:
         fail(f"cannot write {error}")
     if not job.begun:
@@ -168,22 +179,32 @@ class _Job:
         load: Callable[[], Callable[..., Any]],
         parameters: dict[str, Any],
         progress: ProgressBar,
+        max_document_words: int,
         *,
         say_warnings: bool,
         quiet: bool,
     ) -> None:
         self._load, self._parameters, self._progress, self._say_warnings = load, parameters, progress, say_warnings
-        self._quiet = quiet
+        self._max_document_words, self._quiet = max_document_words, quiet
         self._pipeline: Callable[..., Any] | None = None
         self.begun = self.failed = False
 
     def run(self, items: Iterable[Document | UnreadableInputError], batch_size: int) -> Iterator[AnnotatedDocument]:
         """The results in the order of the items, without those that failed; the bar is off the screen meanwhile."""
+        # Brings along more than a command that is only asked for help needs.
+        from hf_corefel.processing import check_length
+
         batch: list[Document] = []
         for item in items:
             self.begun = True
             if isinstance(item, UnreadableInputError):
                 self._fail(f"cannot read {item}")
+                continue
+            try:
+                # Before it is in a batch, which it would cost a second try.
+                check_length(item, self._max_document_words)
+            except DocumentError as error:
+                self._fail(f"cannot annotate {item.id}: {error}")
                 continue
             batch.append(item)
             if len(batch) == batch_size:
@@ -214,11 +235,11 @@ class _Job:
                 yield document
                 if self._say_warnings:
                     for warning in document.warnings:
-                        complain(printable(f"{document.id}: warning: {warning}"))
+                        complain(f"{document.id}: warning: {warning}")
             self._progress.advance()
 
     def _fail(self, message: str) -> None:
         self.failed = True
         with self._progress.aside():
-            complain(printable(message))
+            complain(message)
         self._progress.advance()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated
 
@@ -12,10 +10,11 @@ import typer
 from hf_corefel.cli.annotate import annotate
 from hf_corefel.cli.corpus import corpus_app
 from hf_corefel.cli.kb import kb_app
-from hf_corefel.cli.messages import fail, warnings_as_messages
+from hf_corefel.cli.messages import fail, say, warnings_as_messages
 from hf_corefel.cli.options import KnowledgeBaseOption, ModelOption, QuietOption, knowledge_base_folder
 from hf_corefel.cli.publish import publish
 from hf_corefel.cli.rendering import ProgressBar, scores_table, show
+from hf_corefel.cli.running import Commands, run
 from hf_corefel.cli.silence import silent_transformers
 from hf_corefel.version import __version__
 
@@ -23,6 +22,7 @@ __all__ = ["app", "main"]
 
 app = typer.Typer(
     name="hf-corefel",
+    cls=Commands,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -36,7 +36,7 @@ app.command()(publish)
 
 def _show_version(value: bool) -> None:
     if value:
-        print(f"hf-corefel {__version__}")
+        say(f"hf-corefel {__version__}")
         raise typer.Exit
 
 
@@ -101,8 +101,4 @@ def evaluate(
 
 def main() -> None:
     """Entry point of the console script."""
-    for stream in (sys.stdout, sys.stderr):
-        # A text may hold what the terminal's encoding lacks; better a mark in its place than no result at all.
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
-    app()
+    run(app)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from enum import StrEnum
 from pathlib import Path
@@ -13,7 +12,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from hf_corefel.cli.messages import complain, fail
+from hf_corefel.cli.messages import complain, fail, say_json
 from hf_corefel.cli.rendering import show
 from hf_corefel.corpora import CandidateRecall, CorpusStatistics, corpus_statistics, detect_format, read_annotations
 
@@ -60,7 +59,7 @@ def stats(
         for warning in caught:
             complain(f"warning: {warning.message}")
     if as_json:
-        print(json.dumps({"format": name, "split": split, **statistics.to_dict()}))
+        say_json({"format": name, "split": split, **statistics.to_dict()})
         return
     show(_heading(name, split, statistics), Text(), _counts_table(statistics))
     if statistics.candidates is not None:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import json
+import os
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from enum import StrEnum
-from io import StringIO
-from itertools import chain
 from pathlib import Path
 
-from hf_corefel.cli.inputs import STDIN
-from hf_corefel.cli.messages import json_for_stdout
+from hf_corefel.cli.inputs import STDIN, input_identities
+from hf_corefel.cli.messages import json_for_stdout, json_options, on_terminal, writing_to_stdout
 from hf_corefel.cli.rendering import LEGEND, show, show_document
 from hf_corefel.documents import AnnotatedDocument
-from hf_corefel.formats import render_html, write_html, write_jsonl
+from hf_corefel.formats import render_html
+from hf_corefel.formats.json_text import json_list
+from hf_corefel.formats.jsonl import is_compressed, write_lines
+from hf_corefel.utils.files import FileIdentity, file_identity, overwrites, whole_file
 
 __all__ = ["Format", "Output", "UnwritableOutputError", "format_of"]
 
@@ -45,8 +48,34 @@ class UnwritableOutputError(Exception):
     """Results cannot go where they should; the message names the place, the reason and the fix."""
 
 
+class _NothingError(Exception):
+    """There is no document to write, so what is there stays."""
+
+
+class _Documents:
+    """The documents on their way to a file, counted.
+
+    Attributes:
+        number: How many were written: the next one was asked for.
+    """
+
+    def __init__(self, documents: Iterator[AnnotatedDocument]) -> None:
+        self._documents = documents
+        self.number = 0
+
+    def __iter__(self) -> Iterator[AnnotatedDocument]:
+        for document in self._documents:
+            yield document
+            self.number += 1
+        if not self.number:
+            raise _NothingError
+
+
 class Output:
     """Puts documents on standard output, into one file, or into a file each.
+
+    A file is put in place when all of its documents are in it, and nothing is kept of one that is not; only JSON lines
+    stay in a partial file then (`write_jsonl`).
 
     Args:
         kind: The format.
@@ -56,28 +85,34 @@ class Output:
         legend: Whether tables on standard output end with what their columns mean.
 
     Raises:
-        UnwritableOutputError: When the folder of the target is missing or cannot be made, or the target is an input or
-            a compressed file of a format other than JSON lines.
+        UnwritableOutputError: When the folder of the target is missing or cannot be made, or the target is an input,
+            under this or another name, or a compressed file of a format other than JSON lines.
     """
 
     def __init__(self, kind: Format, target: str | None, inputs: Sequence[str], *, legend: bool = True) -> None:
         self._kind, self._legend = kind, legend
-        self._target = None if target is None else Path(target)
         self._names = frozenset(inputs)
-        self._inputs = {Path(name).resolve() for name in inputs if name != STDIN}
+        self._inputs = input_identities(inputs)
         self._taken: set[str] = set()
         self._numbers: Counter[str] = Counter()
-        self._is_folder = self._target is not None and (str(target).endswith(("/", "\\")) or self._target.is_dir())
-        if self._target is None:
+        self._is_folder = False
+        if target is None or is_standard_output(target):
+            self._target: Path | None = None
+            if _stdout_identity() in self._inputs:
+                raise UnwritableOutputError("to standard output: that is a file to annotate; choose another")
             return
+        self._target = Path(target)
+        self._is_folder = target.endswith(("/", "\\")) or os.path.isdir(target)
+        if "\0" in target:
+            raise UnwritableOutputError(f"{target}: no file has a null character in its name")
         if self._is_folder:
             try:
                 self._target.mkdir(parents=True, exist_ok=True)
             except OSError as error:
                 raise UnwritableOutputError(f"{target}: {error.strerror or error}") from error
-        elif not self._target.parent.is_dir():
+        elif not os.path.isdir(self._target.parent):
             raise UnwritableOutputError(f"{target}: there is no folder {self._target.parent}; make it first")
-        elif self._target.resolve() in self._inputs:
+        elif overwrites(target, self._inputs):
             raise UnwritableOutputError(f"{target}: that is a file to annotate; choose another name")
         elif kind is not Format.JSONL and self._target.suffix.lower() == ".gz":
             raise UnwritableOutputError(
@@ -89,30 +124,24 @@ class Output:
 
         Raises:
             UnwritableOutputError: When a file cannot be written.
+            KeyboardInterrupt: When the process is stopped meanwhile; a note says what is kept.
         """
-        first = next(documents, None)
-        if first is None:
-            return
-        documents = chain([first], documents)
-        try:
-            if self._target is None:
-                self._print(documents)
-            elif self._is_folder:
-                for document in documents:
-                    self._write(self._path_for(document.id or STDIN), [document])
-            else:
-                self._write(self._target, documents)
-        except BrokenPipeError:
-            raise  # whoever read has seen enough; no message
-        except OSError as error:
-            place = error.filename or self._target or "to standard output"
-            raise UnwritableOutputError(f"{place}: {error.strerror or error}") from error
+        if self._is_folder:
+            for document in documents:
+                self._write(self._path_for(document.id or STDIN), iter([document]))
+        elif self._target is not None:
+            self._write(self._target, documents)
+        else:
+            with suppress(_NothingError), writing_to_stdout():
+                self._print(_Documents(documents))
 
     def _print(self, documents: Iterable[AnnotatedDocument]) -> None:
         if self._kind is Format.HTML:
-            print(render_html(documents), end="", flush=True)
+            page = render_html(documents)
+            print(_visible_html(page) if on_terminal() else page, end="", flush=True)
         elif self._kind is Format.JSON:
-            print(json_for_stdout([document.to_dict() for document in documents], indent=2), flush=True)
+            for piece in json_list((document.to_dict() for document in documents), **json_options()):
+                print(piece, end="", flush=True)
         elif self._kind is Format.JSONL:
             for document in documents:
                 print(json_for_stdout(document.to_dict()), flush=True)
@@ -127,18 +156,39 @@ class Output:
         if shown and self._legend:
             show(LEGEND)
 
-    def _write(self, path: Path, documents: Iterable[AnnotatedDocument]) -> None:
+    def _write(self, path: Path, documents: Iterator[AnnotatedDocument]) -> None:
+        """Writes documents to a file, and says of errors what became of the documents."""
+        counted = _Documents(documents)
+        try:
+            with whole_file(path, keep_partial=self._kind is Format.JSONL) as place:
+                self._fill(place, counted, compressed=is_compressed(path))
+        except _NothingError:
+            return
+        except BrokenPipeError:
+            raise  # whoever read has seen enough; no message
+        except OSError as error:
+            raise UnwritableOutputError(_with_notes(f"{path}: {error.strerror or error}", error)) from error
+        except KeyboardInterrupt as error:
+            if counted.number and not hasattr(error, "__notes__"):
+                error.add_note(
+                    f"{counted.number} finished documents are not kept: only JSON lines (--format jsonl) are kept when "
+                    f"the command is stopped; {path} is as it was"
+                )
+            raise
+
+    def _fill(self, place: Path, documents: Iterable[AnnotatedDocument], *, compressed: bool) -> None:
         if self._kind is Format.JSONL:
-            write_jsonl(path, documents)
+            write_lines(place, documents, compressed=compressed)
         elif self._kind is Format.HTML:
-            write_html(path, documents)
-        elif self._kind is Format.JSON:
-            path.write_bytes(f"{_json(documents)}\n".encode(errors="backslashreplace"))
+            place.write_bytes(render_html(documents).encode("utf-8"))
         else:
-            tables = StringIO()
-            for document in documents:
-                show_document(document, tables)
-            path.write_bytes(tables.getvalue().encode(errors="backslashreplace"))
+            with place.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+                if self._kind is Format.JSON:
+                    for piece in json_list(document.to_dict() for document in documents):
+                        print(piece, end="", flush=True, file=file)
+                else:
+                    for document in documents:
+                        show_document(document, file)
 
     def _path_for(self, name: str) -> Path:
         """A file of its own for a document, in the folder; documents whose files would have one name get numbers."""
@@ -148,7 +198,7 @@ class Output:
             number = self._numbers[stem] = self._numbers[stem] + 1
             path = self._target / (f"{stem}{suffix}" if number == 1 else f"{stem}-{number}{suffix}")
             # Disks may take names that differ by case for one.
-            if path.name.casefold() not in self._taken and path.resolve() not in self._inputs:
+            if path.name.casefold() not in self._taken and not overwrites(path, self._inputs):
                 self._taken.add(path.name.casefold())
                 return path
 
@@ -165,6 +215,22 @@ class Output:
         return plain[:_LONGEST_STEM].decode(errors="ignore") or "document"
 
 
-def _json(documents: Iterable[AnnotatedDocument]) -> str:
-    """One list of all documents, indented."""
-    return json.dumps([document.to_dict() for document in documents], ensure_ascii=False, indent=2)
+def is_standard_output(target: str) -> bool:
+    """Whether a name stands for standard output, which goes on where it is, such as at the end of a file."""
+    return os.name == "posix" and os.path.abspath(target) in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
+
+
+def _stdout_identity() -> FileIdentity | None:
+    try:
+        return None if sys.stdout is None else file_identity(sys.stdout.fileno())
+    except (OSError, ValueError):  # there may be something else in its place
+        return None
+
+
+def _with_notes(message: str, error: BaseException) -> str:
+    return "; ".join([message, *getattr(error, "__notes__", ())])
+
+
+def _visible_html(page: str) -> str:
+    """The page with references for the characters that a terminal might obey."""
+    return "".join(char if char.isprintable() or char in "\n\t" else f"&#{ord(char)};" for char in page)

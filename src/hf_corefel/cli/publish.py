@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from hf_corefel.cli.messages import fail
+from hf_corefel.cli.messages import fail, say
 
 __all__ = ["publish"]
 
@@ -39,4 +39,4 @@ def publish(
         )
     except hub_errors() as error:
         fail(f"cannot publish {model or 'the bundled checkpoint'} as {repo_id}: {error}")
-    print(url)
+    say(url)

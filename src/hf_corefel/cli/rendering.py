@@ -9,11 +9,13 @@ from textwrap import wrap
 from typing import Any, TextIO
 
 from rich import box
-from rich.console import Console
+from rich.console import Console, ConsoleOptions
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from hf_corefel.cli.messages import writing_to_stdout
 from hf_corefel.documents import AnnotatedDocument, Cluster, Mention, Offsets, Parent
 from hf_corefel.formats.wording import alternatives_line, chain_line, counts_line
 
@@ -53,19 +55,38 @@ def make_console(stream: TextIO | None = None) -> Console:
 
 def show(*parts: Text | Table, stream: TextIO | None = None) -> None:
     """Prints on ``stream``, by default standard output; off a terminal without the spaces that pad a last column."""
-    stream = sys.stdout if stream is None else stream
     console = make_console(stream)
-    with nullcontext() if console.is_terminal else console.capture() as capture:
-        for part in parts:
-            # A long file name in a line of text stays in one piece.
-            console.print(part, soft_wrap=isinstance(part, Text))
-    if capture is not None:
-        print("\n".join(line.rstrip() for line in capture.get().split("\n")), end="", flush=True, file=stream)
+    with writing_to_stdout() if stream is None else nullcontext():
+        with nullcontext() if console.is_terminal else console.capture() as capture:
+            for part in parts:
+                # A long file name in a line of text stays in one piece.
+                console.print(_Harmless(part), soft_wrap=isinstance(part, Text))
+        if capture is not None:
+            lines = capture.get().split("\n")
+            print("\n".join(line.rstrip() for line in lines), end="", flush=True, file=stream)
+
+
+class _Harmless:
+    """What is shown, without characters that would command the terminal, for what nobody has made `printable`."""
+
+    def __init__(self, part: Text | Table) -> None:
+        self._part = part
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        for segment in console.render(self._part, options):
+            if segment.control or segment.text == "\n" or segment.text.isprintable():
+                yield segment
+            else:
+                yield Segment("\n".join(map(_marked, segment.text.split("\n"))), segment.style)
 
 
 def printable(text: str) -> str:
     """One line, without control characters that would command the terminal."""
-    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in " ".join(text.split()))
+    return _marked(" ".join(text.split()))
+
+
+def _marked(text: str) -> str:
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
 
 
 def _mentions_cell(mentions: tuple[Mention, ...], chains: Mapping[Offsets, list[Parent]]) -> Text:

@@ -18,6 +18,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from ..documents import AnnotatedDocument, Cluster, Mention
+from ..utils.files import whole_file
 from .wording import alternatives_line, chain_line, counts_line, entity_label, one_line, probabilities_line
 
 __all__ = ["render_html", "write_html"]
@@ -74,16 +75,18 @@ def render_html(documents: Iterable[AnnotatedDocument], *, title: str | None = N
 
 
 def write_html(path: str | Path, documents: Iterable[AnnotatedDocument], *, title: str | None = None) -> int:
-    """Writes `render_html` to a file, UTF-8, replaced when it exists.
+    """Writes `render_html` to a file, UTF-8, replaced when the whole page is there.
 
     Returns:
         How many documents were written.
 
     Raises:
+        FileBusyError: When another process is writing the same file.
         OSError: When the file cannot be written.
     """
-    documents = list(documents)
-    Path(path).write_bytes(render_html(documents, title=title).encode("utf-8"))
+    with whole_file(path) as place:
+        documents = list(documents)
+        place.write_bytes(render_html(documents, title=title).encode("utf-8"))
     return len(documents)
 
 

@@ -4,27 +4,52 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import warnings
+import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, TypeVar, cast, overload
 
 from ..documents import AnnotatedDocument, Document, DocumentError
+from ..utils.files import whole_file
+from .json_text import json_text
 
-__all__ = ["documents_of_lines", "read_jsonl", "write_jsonl"]
+__all__ = [
+    "MAX_LINE_BYTES",
+    "documents_of_lines",
+    "is_compressed",
+    "limited_lines",
+    "read_jsonl",
+    "write_jsonl",
+    "write_lines",
+]
 
 D = TypeVar("D", Document, AnnotatedDocument)
 
+# Bytes of a line unless told otherwise: some hundred times a long book chapter, and as JSON of nothing but empty lists
+# less than a gigabyte of memory.
+MAX_LINE_BYTES = 32 * 1024 * 1024
+_CHUNK = 64 * 1024
+_AS_GZIP = 16 + zlib.MAX_WBITS
+
 
 @overload
-def read_jsonl(path: str | Path, *, strict: bool = True) -> Iterator[Document]: ...
+def read_jsonl(
+    path: str | Path, *, strict: bool = True, max_line_bytes: int = MAX_LINE_BYTES
+) -> Iterator[Document]: ...
 
 
 @overload
-def read_jsonl(path: str | Path, kind: type[D], *, strict: bool = True) -> Iterator[D]: ...
+def read_jsonl(
+    path: str | Path, kind: type[D], *, strict: bool = True, max_line_bytes: int = MAX_LINE_BYTES
+) -> Iterator[D]: ...
 
 
-def read_jsonl(path: str | Path, kind: type[Any] = Document, *, strict: bool = True) -> Iterator[Any]:
+def read_jsonl(
+    path: str | Path, kind: type[Any] = Document, *, strict: bool = True, max_line_bytes: int = MAX_LINE_BYTES
+) -> Iterator[Any]:
     """Reads documents from JSON lines, one by one.
 
     Blank lines are passed over. A byte order mark at the beginning is left out.
@@ -33,18 +58,19 @@ def read_jsonl(path: str | Path, kind: type[Any] = Document, *, strict: bool = T
         path: The file, UTF-8; one that ends in ``.gz`` is decompressed.
         kind: What a line holds: `Document` (input and gold) or `AnnotatedDocument` (results).
         strict: Raises on a line that is no such document; otherwise warns and leaves the line out.
+        max_line_bytes: Bytes that a line may have, decompressed. A longer one is never in memory as a whole.
 
     Yields:
         The documents in the order of the lines.
 
     Raises:
-        DocumentError: When a line is not UTF-8, no JSON, or no valid document; the message names the file, the
-            line, the field and the fix.
+        DocumentError: When a line is too long, not UTF-8, no JSON, or no valid document; the message names the file,
+            the line, the field and the fix.
         OSError: When the file cannot be read.
     """
     path = Path(path)
-    with _open(path, "rb") as file:
-        for number, found in documents_of_lines(file, kind):
+    with _open(path) as file:
+        for number, found in documents_of_lines(file, kind, max_line_bytes):
             if not isinstance(found, DocumentError):
                 yield found
             elif strict:
@@ -53,32 +79,59 @@ def read_jsonl(path: str | Path, kind: type[Any] = Document, *, strict: bool = T
                 warnings.warn(f"skipped: {path}:{number}: {found}", stacklevel=2)
 
 
-def documents_of_lines(file: Iterable[bytes], kind: type[D]) -> Iterator[tuple[int, D | DocumentError]]:
+def documents_of_lines(
+    file: IO[bytes], kind: type[D], max_line_bytes: int = MAX_LINE_BYTES
+) -> Iterator[tuple[int, D | DocumentError]]:
     """The documents of a file of JSON lines with the numbers of their lines; for an invalid line what is wrong.
 
     Args:
-        file: The lines, as an opened binary file gives them.
+        file: The lines, an opened binary file.
         kind: What a line holds.
+        max_line_bytes: Bytes that a line may have.
 
     Yields:
         Numbers from 1, without those of blank lines, each with the document or with the error that says which field
         is wrong and how to mend it.
     """
-    # Only line feeds end a line: JSON may hold the other separators of Unicode.
-    for number, raw in enumerate(file, start=1):
-        if raw.strip():
+    for number, raw in limited_lines(file, max_line_bytes):
+        if raw is None:
+            yield number, DocumentError(f"longer than {max_line_bytes:,} bytes (max_line_bytes)")
+        elif raw.strip():
             try:
                 found: D | DocumentError = kind.from_dict(_parse(raw, first=number == 1))
             except DocumentError as error:
                 found = error
+            except RecursionError:  # lists that are parsed may still be nested too deeply to be talked about
+                found = DocumentError(_TOO_DEEP)
             yield number, found
+
+
+def limited_lines(file: IO[bytes], max_line_bytes: int) -> Iterator[tuple[int, bytes | None]]:
+    """The lines of a file with their numbers from 1; None for one that is too long, which is passed over in pieces.
+
+    Args:
+        file: An opened binary file.
+        max_line_bytes: Bytes that a line may have, the line feed at its end left out.
+    """
+    number = 0
+    # Only line feeds end a line: JSON may hold the other separators of Unicode.
+    while raw := file.readline(max_line_bytes + 1):
+        number += 1
+        if len(raw) <= max_line_bytes or raw.endswith(b"\n"):
+            yield number, raw
+            continue
+        while raw and not raw.endswith(b"\n"):
+            raw = file.readline(_CHUNK)
+        yield number, None
 
 
 def write_jsonl(path: str | Path, documents: Iterable[Document | AnnotatedDocument]) -> int:
     """Writes documents as JSON lines; `read_jsonl` gives equal ones back.
 
-    Each line is written when its document comes, so that long runs may be watched. The same documents give the same
-    bytes, compressed or not.
+    The lines go to a partial file beside the path (``NAME.part``), each when its document comes, so that long runs may
+    be watched; it is put in place when all are there. Until then an earlier file stays as it is. When the documents
+    end with an error, or the process is stopped, the finished lines stay in the partial file, which a note of the
+    error names; the next run to the same path replaces it. The same documents give the same bytes, compressed or not.
 
     Args:
         path: The file, replaced when it exists; one that ends in ``.gz`` is compressed.
@@ -88,20 +141,58 @@ def write_jsonl(path: str | Path, documents: Iterable[Document | AnnotatedDocume
         How many were written.
 
     Raises:
+        FileBusyError: When another process is writing the same file.
         OSError: When the file cannot be written.
     """
-    number = 0
-    with _open(Path(path), "wb") as file:
-        for number, document in enumerate(documents, start=1):  # noqa: B007  the last number is the count
-            file.write(_format(document.to_dict()))
+    with whole_file(path, keep_partial=True) as place:
+        return write_lines(place, documents, compressed=is_compressed(path))
+
+
+def write_lines(path: Path, documents: Iterable[Document | AnnotatedDocument], *, compressed: bool) -> int:
+    """Writes documents as JSON lines into the file itself, and gives back how many; see `write_jsonl`.
+
+    Each line is with the operating system before the next document is asked for, so that a kill costs none. Whatever
+    ends the documents early, the file then holds the lines before it; after a failed write, none that is cut.
+    """
+    number = written = 0  # documents and bytes whose lines are whole
+    is_cut = False
+    # Each line is flushed by itself; zlib's header has no time, which would differ from run to run.
+    packer = zlib.compressobj(wbits=_AS_GZIP) if compressed else None
+    file = path.open("wb")
+    try:
+        for document in documents:
+            line = (json_text(document.to_dict()) + "\n").encode("utf-8")
+            is_cut = True
+            if packer is not None:
+                line = packer.compress(line) + packer.flush(zlib.Z_SYNC_FLUSH)
+            file.write(line)
+            file.flush()
+            number, written, is_cut = number + 1, written + len(line), False
+        if packer is not None:
+            file.write(packer.flush())
+        file.close()
+    except BaseException:
+        with suppress(OSError, zlib.error):
+            if packer is not None and number and not is_cut:
+                file.write(packer.flush())
+        with suppress(OSError):  # closing tries again to write what could not be written
+            file.close()
+        if (is_cut or not number) and path.is_file():
+            os.truncate(path, written)
+        raise
     return number
 
 
-def _open(path: Path, mode: str) -> IO[bytes]:
-    if path.suffix.lower() != ".gz":
-        return cast(IO[bytes], path.open(mode))
-    # Without the time, which would differ from run to run.
-    return cast(IO[bytes], gzip.GzipFile(path, mode, mtime=0))
+def is_compressed(path: str | Path) -> bool:
+    """Whether a file of JSON lines is compressed, by its name."""
+    return Path(path).suffix.lower() == ".gz"
+
+
+def _open(path: Path) -> IO[bytes]:
+    return cast(IO[bytes], gzip.open(path)) if is_compressed(path) else path.open("rb")
+
+
+_TOO_DEEP = "no document: lists or objects are nested too deeply"
 
 
 def _parse(raw: bytes, *, first: bool) -> Any:
@@ -114,13 +205,4 @@ def _parse(raw: bytes, *, first: bool) -> Any:
     except ValueError as error:  # an integer of thousands of digits
         raise DocumentError(f"no valid JSON: {error}") from error
     except RecursionError as error:
-        raise DocumentError("no document: lists or objects are nested too deeply") from error
-
-
-def _format(data: dict[str, Any]) -> bytes:
-    line = json.dumps(data, ensure_ascii=False) + "\n"
-    try:
-        return line.encode("utf-8")
-    except UnicodeEncodeError:
-        # A lone surrogate, which broken extractors leave in texts: JSON can escape what UTF-8 cannot hold.
-        return (json.dumps(data) + "\n").encode("ascii")
+        raise DocumentError(_TOO_DEEP) from error

@@ -6,7 +6,7 @@ from .given import choose_spans, describe_given, describe_overlaps
 from .pieces import Pieces, PieceTokenizer
 from .spans import SpanTable, enumerate_spans, given_spans
 from .windows import Windows, lay_out_windows
-from .words import WordTable, split_words
+from .words import WordTable, check_length, has_more_words, split_words
 
 __all__ = [
     "PieceTokenizer",
@@ -14,11 +14,13 @@ __all__ = [
     "SpanTable",
     "Windows",
     "WordTable",
+    "check_length",
     "choose_spans",
     "describe_given",
     "describe_overlaps",
     "enumerate_spans",
     "given_spans",
+    "has_more_words",
     "lay_out_windows",
     "split_words",
 ]

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 import regex
 
-__all__ = ["WordTable", "letter_case", "split_words"]
+from ..documents import Document, DocumentError
+
+__all__ = ["WordTable", "check_length", "has_more_words", "letter_case", "split_words"]
 
 # Runs of letters, digits and combining marks, or single other signs: a mention begins and ends at one of these.
 # Python's \w lacks combining marks, without which Hindi or pointed Hebrew would fall into single letters. Those of
@@ -25,6 +27,8 @@ _PART = regex.compile(rf"{_UNSPACED}[\p{{M}}\u200c\u200d]*|(?:(?!{_UNSPACED}).)+
 # Extended grapheme clusters (Unicode Standard Annex 29): what a reader takes for one character.
 _CLUSTER = regex.compile(r"\X")
 _SENTENCE_END = frozenset(".!?…。！？")
+# Code points of what `has_more_words` counts as one word: a run without a space may be as long as the text.
+_LONGEST_WORD = 100
 
 
 @dataclass(frozen=True)
@@ -85,6 +89,40 @@ def split_words(text: str, words: Sequence[tuple[int, int]] | None = None) -> Wo
     if len(ends):
         ends[-1] = True
     return WordTable(begin, end, case, form, ends)
+
+
+def has_more_words(text: str, limit: int, words: Sequence[tuple[int, int]] | None = None) -> bool:
+    """Return whether a text has more words than a limit, without splitting all of a text that is far beyond it.
+
+    Words are those of `split_words`, and a longer one than 100 code points counts once for each 100, as what it costs
+    does. The signs of an emoji that is one word are counted one by one.
+
+    Args:
+        text: The text.
+        limit: The most words that are no more.
+        words: Offsets of words that are already split; they count as they are given.
+    """
+    if max(len(text), len(words or ())) <= limit:
+        return False
+    unspaced = _HAS_UNSPACED.search(text) is not None
+    runs = (match.span() for match in _WORD.finditer(text)) if words is None else iter(words)
+    count = 0
+    for begin, end in runs:
+        parts = _PART.finditer(text, begin, end) if unspaced and words is None else ()
+        lengths = [part.end() - part.start() for part in parts] or [end - begin]
+        count += sum(-(-length // _LONGEST_WORD) for length in lengths)
+        if count > limit:
+            return True
+    return False
+
+
+def check_length(document: Document, max_document_words: int) -> None:
+    """Raises `DocumentError` when a document has more words than that; see `has_more_words`."""
+    if has_more_words(document.text, max_document_words, document.words):
+        raise DocumentError(
+            f"{document.name}: more than {max_document_words:,} words (max_document_words); split it into documents "
+            "of its chapters, or raise the limit if the memory is there"
+        )
 
 
 def _find_words(text: str) -> list[tuple[int, int]]:

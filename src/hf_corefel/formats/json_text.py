@@ -1,0 +1,53 @@
+"""JSON as text that any UTF-8 file and any terminal can take."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+__all__ = ["escape_unprintable", "json_list", "json_text"]
+
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+def json_text(value: Any, *, indent: int | None = None, ascii_only: bool = False, printable: bool = False) -> str:
+    """Return a value as JSON.
+
+    Args:
+        value: What `json.dumps` takes.
+        indent: As in `json.dumps`.
+        ascii_only: Escapes every character beyond ASCII.
+        printable: Escapes what a terminal might obey instead of show: control characters, those that turn the
+            direction of writing, and other format characters.
+
+    Returns:
+        Valid JSON, the same value whatever is escaped. Lone surrogates, which UTF-8 lacks, always are.
+    """
+    text = json.dumps(value, ensure_ascii=ascii_only, indent=indent)
+    return escape_unprintable(text) if printable else _SURROGATES.sub(_escape, text)
+
+
+def json_list(items: Iterable[Any], **options: bool) -> Iterator[str]:
+    """Yield the pieces of an indented list, one an item; the keyword arguments are those of `json_text`."""
+    before = "[\n  "
+    for item in items:
+        # Line feeds in strings are escaped, so these are those of the layout.
+        yield before + json_text(item, indent=2, **options).replace("\n", "\n  ")
+        before = ",\n  "
+    yield "[]\n" if before.startswith("[") else "\n]\n"
+
+
+def escape_unprintable(text: str) -> str:
+    """Return JSON with a ``\\\\u`` escape for each character that cannot be seen; line feeds of the layout stay."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() or char == "\n" else _escape(char) for char in text)
+
+
+def _escape(char: str | re.Match[str]) -> str:
+    char = char if isinstance(char, str) else char[0]
+    # In JSON a character beyond the basic plane is escaped as two halves.
+    raw = char.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{raw[i]:02x}{raw[i + 1]:02x}" for i in range(0, len(raw), 2))
