@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from .alignment import align_clusters
-from .corpora import CorpusFormat, MentionKinds, detect_format, read_gold, read_texts
+from .corpora import CorpusFormat, MentionKinds, corpus_files, detect_format, read_gold, read_texts
 from .documents import AnnotatedDocument, Document, Mention
-from .formats import read_jsonl
+from .formats import read_jsonl, write_jsonl
 from .kb import KnowledgeBase
 from .metrics import Scores, SpanRecall, bootstrap_interval, pronoun_recall, score_documents, span_recall
 from .pipeline_corefel import CorefELPipeline, load_pipeline
 from .processing_corefel import CorefELProcessor
+from .utils.files import FileIdentity, file_identity, overwrites, whole_file
 
 __all__ = ["TableShare", "candidate_share", "evaluate_corpus", "predict", "read_predictions", "recall_of_spans"]
 
@@ -65,11 +67,11 @@ def evaluate_corpus(
         mentions that of pronouns.
 
     Raises:
-        ValueError: When ``out`` or ``predictions`` lies in a folder that does not exist.
+        ValueError: When ``out`` or ``predictions`` lies in a folder that does not exist, is a file of the corpus, the
+            model or the knowledge base, or both are the same.
+        FileBusyError: When another process is writing one of them.
     """
-    for name, file in (("out", out), ("predictions", predictions)):
-        if file is not None and not Path(file).parent.is_dir():
-            raise ValueError(f"{name}: {file}: there is no folder {Path(file).parent}; make it first")
+    _check_outputs({"out": out, "predictions": predictions}, (data_dir, model, knowledge_base))
     kb = None if knowledge_base is None else KnowledgeBase.from_pretrained(knowledge_base)
     pipeline = load_pipeline(model, knowledge_base=kb)
     corpus = detect_format(data_dir)
@@ -108,8 +110,38 @@ def evaluate_corpus(
         named = [_offsets(document) for document in read(texts, "named")]
         scores["pronouns"] = pronoun_recall(gold, named, predicted).to_dict()
     if out is not None:
-        Path(out).write_text(json.dumps(scores, indent=1) + "\n", encoding="utf-8")
+        with whole_file(out) as place:
+            place.write_text(json.dumps(scores, indent=1) + "\n", encoding="utf-8")
     return scores
+
+
+def _check_outputs(outputs: dict[str, str | Path | None], inputs: Sequence[str | Path | None]) -> None:
+    """Raises unless files can be written where they should, and replace neither what is read nor one another."""
+    wanted = {name: Path(file) for name, file in outputs.items() if file is not None}
+    taken = {identity for each in inputs if each is not None for identity in _files_of(Path(each))} if wanted else set()
+    places: set[str] = set()
+    for name, file in wanted.items():
+        if not os.path.isdir(file.parent):
+            raise ValueError(f"{name}: {file}: there is no folder {file.parent}; make it first")
+        if overwrites(file, taken):
+            raise ValueError(f"{name}: {file}: that is a file of the corpus or the model; choose another name")
+        if not file.exists() or file.is_file():
+            place = os.path.realpath(file)
+            if place in places:
+                raise ValueError(f"{name}: {file}: that is where {' and '.join(wanted)} both go; choose another name")
+            places.add(place)
+
+
+def _files_of(path: Path) -> Iterator[FileIdentity]:
+    """The files of a corpus, or of a folder of a model; none for the name of a model on the Hub."""
+    if path.is_file() or not path.is_dir():
+        files: Iterable[Path] = [path]
+    else:
+        files = corpus_files(path) or path.rglob("*")
+    for file in files:
+        identity = file_identity(file)
+        if identity is not None:
+            yield identity
 
 
 def _offsets(document: Document) -> list[tuple[int, int]]:
@@ -119,12 +151,15 @@ def _offsets(document: Document) -> list[tuple[int, int]]:
 def predict(
     pipeline: CorefELPipeline, documents: Sequence[Document], path: Path, progress: Progress | None = None
 ) -> None:
-    """Annotates documents one by one into a file of JSON lines."""
-    with path.open("w", encoding="utf-8") as file:
+    """Annotates documents one by one into a file of JSON lines; see `write_jsonl`."""
+
+    def annotated() -> Iterator[AnnotatedDocument]:
         for i, document in enumerate(documents):
-            file.write(json.dumps(pipeline(document), ensure_ascii=False) + "\n")
+            yield from pipeline.annotate([document])
             if progress is not None:
                 progress(i + 1, len(documents))
+
+    write_jsonl(path, annotated())
 
 
 def recall_of_spans(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from hf_corefel.cli.inputs import InputFormat, UnreadableInputError, count_documents, read_documents
-from hf_corefel.cli.messages import complain, fail, warnings_as_messages
+from hf_corefel.cli.messages import TRACEBACK_VARIABLE, complain, fail, warnings_as_messages
 from hf_corefel.cli.options import KnowledgeBaseOption, ModelOption, QuietOption, knowledge_base_folder
 from hf_corefel.cli.outputs import Format, Output, UnwritableOutputError, format_of
 from hf_corefel.cli.rendering import ProgressBar
@@ -139,7 +140,7 @@ def _format(kind: Format | None, as_json: bool, output: str | None) -> Format:
 
 def _looks_like_another_format(output: str) -> bool:
     """Whether a name ends as those of some format do; what is wrong with .gz is said where files are opened."""
-    is_folder = output.endswith(("/", "\\")) or Path(output).is_dir()
+    is_folder = output.endswith(("/", "\\")) or os.path.isdir(output)
     return not is_folder and Path(output).suffix.lower() not in ("", ".gz")
 
 
@@ -220,14 +221,19 @@ class _Job:
         try:
             with warnings_as_messages(quiet=self._quiet):
                 found = self._pipeline(batch, batch_size=len(batch), **self._parameters)
-        except (ValueError, RuntimeError, MemoryError, OSError) as error:
+        except Exception as error:
             # RuntimeError is also how torch says that memory ran out: the next one may be smaller.
+            foreseen = isinstance(error, ValueError | RuntimeError | MemoryError | OSError)
+            if not foreseen and os.environ.get(TRACEBACK_VARIABLE):
+                raise
             if len(batch) > 1:
                 # Each alone, so that a bad one costs no other.
                 for one in batch:
                     yield from self._annotated([one])
             else:
-                self._fail(f"cannot annotate {batch[0].id}: {error or type(error).__name__}")
+                reason = str(error) if foreseen and str(error) else f"{type(error).__name__} {error}".rstrip()
+                hint = "" if foreseen else f"; set {TRACEBACK_VARIABLE}=1 to see where it comes from"
+                self._fail(f"cannot annotate {batch[0].id}: {reason}{hint}")
             return
         for data in found:
             document = AnnotatedDocument.from_dict(data)

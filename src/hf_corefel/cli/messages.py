@@ -6,6 +6,7 @@ can command the terminal or look like a line of its own.
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ import typer
 from hf_corefel.formats.json_text import json_text
 
 __all__ = [
+    "TRACEBACK_VARIABLE",
     "complain",
     "fail",
     "harmless",
@@ -26,15 +28,18 @@ __all__ = [
     "say",
     "say_json",
     "warnings_as_messages",
+    "with_notes",
     "writing_to_stdout",
 ]
 
+# Set to anything: what nobody foresaw ends with Python's traceback.
+TRACEBACK_VARIABLE = "HF_COREFEL_TRACEBACK"
 # An error may quote what is wrong, which may be a whole file.
 _LONGEST_MESSAGE = 2000
 
 
 def harmless(text: str) -> str:
-    """Return a text with escapes, as Python writes them, for all that cannot be seen: ``\\\\x1b``, ``\\\\n``, ``\\\\u202e``."""
+    """Return a text with escapes, as Python writes them, for all that cannot be seen, line feeds among it."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
@@ -68,6 +73,11 @@ def say_json(value: Any) -> None:
         print(json_for_stdout(value), flush=True)
 
 
+def with_notes(message: str, error: BaseException) -> str:
+    """Return a message and the notes of the error behind it (`BaseException.add_note`), such as what was kept."""
+    return "; ".join([message, *getattr(error, "__notes__", ())])
+
+
 @contextmanager
 def writing_to_stdout() -> Iterator[None]:
     """Leaves with a message when standard output is full or closed; when its reader has left, without one."""
@@ -76,6 +86,9 @@ def writing_to_stdout() -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
+        # What is left of it would be written, and complained about, once more when Python ends.
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         fail(f"cannot write to standard output: {error.strerror or error}")
 
 

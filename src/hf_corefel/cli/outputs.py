@@ -12,7 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from hf_corefel.cli.inputs import STDIN, input_identities
-from hf_corefel.cli.messages import json_for_stdout, json_options, on_terminal, writing_to_stdout
+from hf_corefel.cli.messages import json_for_stdout, json_options, on_terminal, with_notes, writing_to_stdout
 from hf_corefel.cli.rendering import LEGEND, show, show_document
 from hf_corefel.documents import AnnotatedDocument
 from hf_corefel.formats import render_html
@@ -167,7 +167,7 @@ class Output:
         except BrokenPipeError:
             raise  # whoever read has seen enough; no message
         except OSError as error:
-            raise UnwritableOutputError(_with_notes(f"{path}: {error.strerror or error}", error)) from error
+            raise UnwritableOutputError(with_notes(f"{path}: {error.strerror or error}", error)) from error
         except KeyboardInterrupt as error:
             if counted.number and not hasattr(error, "__notes__"):
                 error.add_note(
@@ -225,10 +225,6 @@ def _stdout_identity() -> FileIdentity | None:
         return None if sys.stdout is None else file_identity(sys.stdout.fileno())
     except (OSError, ValueError):  # there may be something else in its place
         return None
-
-
-def _with_notes(message: str, error: BaseException) -> str:
-    return "; ".join([message, *getattr(error, "__notes__", ())])
 
 
 def _visible_html(page: str) -> str:

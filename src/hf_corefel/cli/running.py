@@ -17,12 +17,10 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from hf_corefel.cli.messages import complain, harmless, writing_to_stdout
+from hf_corefel.cli.messages import TRACEBACK_VARIABLE, complain, harmless, with_notes, writing_to_stdout
 
-__all__ = ["TRACEBACK_VARIABLE", "Commands", "run"]
+__all__ = ["Commands", "run"]
 
-# Set to anything: what nobody foresaw ends with Python's traceback.
-TRACEBACK_VARIABLE = "HF_COREFEL_TRACEBACK"
 # What ends a command kindly, where the system has it.
 _STOPPING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
@@ -52,7 +50,7 @@ class Commands(TyperGroup):
                 return super().invoke(ctx)
         except KeyboardInterrupt as error:
             number = getattr(error, "signal", signal.SIGINT)
-            complain("; ".join([f"stopped by {signal.Signals(number).name}", *getattr(error, "__notes__", ())]))
+            complain(with_notes(f"stopped by {signal.Signals(number).name}", error))
             raise typer.Exit(128 + number) from error
 
 
@@ -88,12 +86,19 @@ def run(app: Callable[[], Any]) -> None:
         except Exception as error:  # the last resort: a sentence in place of a traceback
             if os.environ.get(TRACEBACK_VARIABLE):
                 raise
-            complain(
-                f"unexpected {type(error).__name__}: {error}; this may be a fault of the program: set "
-                f"{TRACEBACK_VARIABLE}=1 to see where it comes from, and report it"
-            )
+            if not (isinstance(error, OSError) and _flushed()):  # which has said what is wrong with standard output
+                complain(with_notes(_unforeseen(error), error))
             status = 1
     sys.exit(_flushed() or status)
+
+
+def _unforeseen(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return f"cannot go on: {error.strerror or error}{f': {error.filename}' if error.filename else ''}"
+    return (
+        f"unexpected {type(error).__name__}: {error}; this may be a fault of the program: set {TRACEBACK_VARIABLE}=1 "
+        "to see where it comes from, and report it"
+    )
 
 
 @contextmanager
@@ -134,17 +139,15 @@ def _fill_closed_streams() -> None:
 
 def _flushed() -> int:
     """Writes what is still to be written to standard output; the exit status if that cannot be, else 0."""
-    status = 0
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            with writing_to_stdout():
-                stream.flush()
-        except (BrokenPipeError, typer.Exit):
-            status = 1
-        except (AttributeError, ValueError):  # none there, or closed
-            continue
-        if status:
-            # Python would try again when it ends, and complain at length.
-            with suppress(OSError, ValueError):
-                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-    return status
+    try:
+        with writing_to_stdout():
+            sys.stdout.flush()
+    except BrokenPipeError:
+        with suppress(OSError, ValueError):  # or Python would try again when it ends
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except typer.Exit as left:
+        return left.exit_code
+    except (AttributeError, ValueError):  # there is none, or it was closed
+        pass
+    return 0

@@ -15,7 +15,15 @@ from .dwie import (
 )
 from .errors import CorpusError
 from .gum import MentionKinds, gum_splits, read_gum
-from .reading import CORPUS_FORMATS, CorpusFormat, detect_format, read_annotations, read_gold, read_texts
+from .reading import (
+    CORPUS_FORMATS,
+    CorpusFormat,
+    corpus_files,
+    detect_format,
+    read_annotations,
+    read_gold,
+    read_texts,
+)
 from .statistics import CandidateRecall, CorpusStatistics, corpus_statistics
 
 __all__ = [
@@ -28,6 +36,7 @@ __all__ = [
     "MentionKinds",
     "NilClusters",
     "corpus_statistics",
+    "corpus_files",
     "detect_format",
     "development_split",
     "gum_splits",

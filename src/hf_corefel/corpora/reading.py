@@ -13,7 +13,15 @@ from .dwie import ArticleAnnotation, read_dwie, read_dwie_annotations, read_dwie
 from .errors import CorpusError
 from .gum import MentionKinds, read_gum
 
-__all__ = ["CORPUS_FORMATS", "CorpusFormat", "detect_format", "read_annotations", "read_gold", "read_texts"]
+__all__ = [
+    "CORPUS_FORMATS",
+    "CorpusFormat",
+    "corpus_files",
+    "detect_format",
+    "read_annotations",
+    "read_gold",
+    "read_texts",
+]
 
 CorpusFormat = Literal["dwie", "aida", "aida_plus", "gum"]
 CORPUS_FORMATS: tuple[CorpusFormat, ...] = get_args(CorpusFormat)
@@ -58,6 +66,14 @@ def detect_format(path: str | Path) -> CorpusFormat:
             if any(any(path.glob(pattern)) for pattern in patterns):
                 return name
     raise CorpusError(f"{path}: no corpus that is known here; expected the files of {', '.join(CORPUS_FORMATS)}")
+
+
+def corpus_files(path: str | Path) -> list[Path]:
+    """The files by which a corpus is told, each of which is read; empty when there is no corpus that is known here."""
+    path = Path(path)
+    if path.is_file():
+        return [path]
+    return sorted({file for patterns in _SIGNS.values() for pattern in patterns for file in path.glob(pattern)})
 
 
 def read_annotations(
