@@ -159,3 +159,40 @@ def test_candidate_share_counts_spans_and_recall(tiny_folder: Path) -> None:
         "gold_share_of_spans_with_candidates": 2 / 3,
         "candidate_recall_of_linked_mentions": 0.5,
     }
+
+
+def test_no_file_of_the_corpus_or_the_model_is_written_over(corpus: Path, tiny_folder: Path, tmp_path: Path) -> None:
+    article = next(corpus.iterdir())
+    (tmp_path / "hard.json").hardlink_to(article)
+    (tmp_path / "soft.json").symlink_to(tiny_folder / "config.json")
+    before = {
+        path: path.read_bytes() for folder in (corpus, tiny_folder) for path in folder.rglob("*") if path.is_file()
+    }
+    message = "that is a file of the corpus or the model; choose another name"
+    for place in (article, tmp_path / "hard.json", tmp_path / "soft.json", tiny_folder / "model.safetensors"):
+        for name in ("out", "predictions"):
+            with pytest.raises(ValueError, match=f"{name}: {place}: {message}"):
+                evaluate_corpus(corpus, model=tiny_folder, **{name: place})
+    with pytest.raises(ValueError, match="that is where out and predictions both go"):
+        evaluate_corpus(corpus, model=tiny_folder, out=tmp_path / "same", predictions=tmp_path / "." / "same")
+    assert all(path.read_bytes() == content for path, content in before.items())
+
+
+def test_earlier_scores_and_predictions_stay_until_there_are_new_ones(
+    corpus: Path, tiny_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, predictions = tmp_path / "scores.json", tmp_path / "predictions.jsonl"
+    for file in (out, predictions):
+        file.write_text("earlier")
+
+    def stop(done: int, total: int) -> None:
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        evaluate_corpus(corpus, model=tiny_folder, out=out, predictions=predictions, progress=stop)
+    assert out.read_text() == predictions.read_text() == "earlier"
+    assert [document.id for document in read_predictions(f"{predictions}.part")] == ["DW_tiny-0", "DW_tiny-1"]
+    assert "predictions.jsonl.part" in caught.value.__notes__[0]
+    evaluate_corpus(corpus, model=tiny_folder, out=out, predictions=predictions, limit=1)
+    assert json.loads(out.read_text())["documents"] == len(read_predictions(predictions)) == 1

@@ -227,3 +227,18 @@ def test_threads_share_a_model_in_training_mode(tiny_folder: Path, annotate: Cor
         results = list(pool.map(shared, texts * 12))
     assert results == expected * 12
     assert all(module.training for module in model.modules())
+
+
+def test_long_documents_are_refused_when_asked(annotate: CorefELPipeline, texts: list[str], tiny_folder: Path) -> None:
+    long = Document("Anna Berg met Carl Moss. " * 20, id="long")
+    message = r"document 'long': more than 100 words \(max_document_words\); split it"
+    with pytest.raises(DocumentError, match=message):
+        annotate([texts[0], long], max_document_words=100)
+    assert annotate(long, max_document_words=120) == annotate(long)
+    for_all = load_pipeline(tiny_folder, max_document_words=100)
+    with pytest.raises(DocumentError, match=message):
+        for_all(long)
+    with pytest.raises(ValueError, match="max_document_words: expected a whole number from 1, got 0"):
+        annotate(long, max_document_words=0)
+    with pytest.raises(TypeError, match="max_document_words: expected a whole number from 1, got '9'"):
+        annotate(long, max_document_words="9")

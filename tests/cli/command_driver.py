@@ -15,7 +15,7 @@ import resource
 import signal
 import sys
 import tempfile
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from types import ModuleType
 from typing import Any
 
@@ -54,7 +54,8 @@ def be_the_command(case: dict[str, Any], stdout: int, stderr: int) -> None:
     sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w", encoding=encoding), open(2, "w")  # noqa: SIM115
     for number in case.get("closed", []):
         setattr(sys, ("stdin", "stdout", "stderr")[number], None)
-        os.close(number)
+        with suppress(OSError):  # the file object that is gone may have closed it
+            os.close(number)
     if "file_size" in case:
         resource.setrlimit(resource.RLIMIT_FSIZE, (case["file_size"], case["file_size"]))
     sys.argv = ["hf-corefel", *case["arguments"]]

@@ -50,12 +50,11 @@ def test_on_a_terminal_and_in_a_pipe(commands: Callable[..., Any], tmp_path: Pat
 
 def test_messages(commands: Callable[..., Any], tmp_path: Path) -> None:
     name = f"no{FOREIGN}\nhf-corefel: all is well"
-    model = [name, "--model", name]
     (tmp_path / "a.txt").write_text("one")
     cases: list[list[str]] = [
         *(["annotate", name], ["annotate", "a.txt", "-o", f"{name}/x.jsonl"], ["annotate", "a.txt", "-o", f"x.{name}"]),
         *(["annotate", "a.txt", "--format", name], ["annotate", "a.txt", "--top-k", name], ["annotate", f"--{name}"]),
-        *(["corpus", "stats", name], ["corpus", name], [name], [f"--{name}"], ["publish", *model]),
+        *(["corpus", "stats", name], ["corpus", name], [name], [f"--{name}"]),
         *(["annotate", "a.txt", "--knowledge-base", name], ["kb", "info", name], ["kb", "add", name, "--entity", name]),
     ]
     for case, command in zip(cases, commands(*({"arguments": case} for case in cases)), strict=True):

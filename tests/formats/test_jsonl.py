@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
+import signal
+import subprocess
+import sys
+import tempfile
 import warnings
+import zlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +19,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_corefel import AnnotatedDocument, Candidate, Cluster, Document, DocumentError, Mention
+from hf_corefel import Alternative, AnnotatedDocument, Candidate, Cluster, Document, DocumentError, Mention, Parent
 from hf_corefel.formats import read_jsonl, write_jsonl
+from hf_corefel.formats.json_text import json_list, json_text
 
 TEXT = "Änne 😀 Berg met Moss.\u2028She left."
 GOLD = Document(
@@ -54,13 +62,129 @@ def test_annotated_documents_come_back_as_they_were(tmp_path: Path) -> None:
     assert list(read_jsonl(path, AnnotatedDocument)) == [RESULT, AnnotatedDocument("nothing", [])]
 
 
-@settings(max_examples=50, deadline=None)
-@given(st.lists(st.text(st.characters(exclude_categories=())), max_size=3))
-def test_any_text_comes_back(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> None:
-    path = tmp_path_factory.getbasetemp() / "texts.jsonl"
-    documents = [Document(text) for text in texts]
-    assert write_jsonl(path, documents) == len(texts)
+HALVES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+# Any code points, with many surrogates: lone ones, pairs of them, and beside characters that UTF-16 has pairs for.
+STRINGS = st.text(
+    st.one_of(st.characters(exclude_categories=()), st.sampled_from("\ud800\udbff\udc00\udfff😀a")), max_size=8
+)
+
+
+def everywhere(text: str, name: str) -> list[Document | AnnotatedDocument]:
+    """Documents of both kinds with a text, and a name wherever a document may have one."""
+    first = Mention(0, 1, probability=0.5, parent=Parent("entity", entity=name))
+    result = Cluster((first,), name, 1.0, name, (Alternative(name, 0.5),))
+    return [
+        Document(text, name, candidates={(0, 1): [Candidate(name, 0.5)]}, clusters=[Cluster((Mention(0, 1),), name)]),
+        AnnotatedDocument(text, [result], name, [name], resolved_text=text),
+    ]
+
+
+@settings(max_examples=250, deadline=None)
+@given(STRINGS.filter(bool), STRINGS.filter(bool))
+def test_any_strings_come_back_or_are_refused(text: str, name: str) -> None:
+    if HALVES.search(text) or HALVES.search(name):
+        with pytest.raises(DocumentError, match="two halves of one character"):
+            everywhere(text, name)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        for document in everywhere(text, name):
+            path = Path(folder) / "strings.jsonl"
+            write_jsonl(path, [document])
+            assert list(read_jsonl(path, type(document))) == [document]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda text: Document(text),
+        lambda text: Document("a", id=text),
+        lambda text: Document("a", candidates={(0, 1): [Candidate(text, 0.5)]}),
+        lambda text: Document("a", clusters=[Cluster((Mention(0, 1),), text)]),
+        lambda text: AnnotatedDocument(text, []),
+        lambda text: AnnotatedDocument("a", [], id=text),
+        lambda text: AnnotatedDocument("a", [], warnings=[text]),
+        lambda text: AnnotatedDocument("a", [], resolved_text=text),
+        lambda text: AnnotatedDocument("a", [Cluster((Mention(0, 1),), "E", url=text)]),
+        lambda text: AnnotatedDocument("a", [Cluster((Mention(0, 1),), "E", None, None, (Alternative(text, 0.5),))]),
+        lambda text: AnnotatedDocument("a", [Cluster((Mention(0, 1, parent=Parent("entity", entity=text)),), "E")]),
+    ],
+)
+def test_halves_of_a_character_are_refused_wherever_they_stand(make: Callable[[str], Any]) -> None:
+    message = r"code points 1 and 2 are the two halves of one character \('😀'\); join them with text\.encode"
+    with pytest.raises(DocumentError, match=message):
+        make("x\ud83d\ude00")
+    make("x\ude00\ud83d")
+    joined = "x\ud83d\ude00".encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    assert joined == "x😀"
+    make(joined)
+
+
+def test_a_line_that_is_too_long(tmp_path: Path) -> None:
+    path = tmp_path / "long.jsonl.gz"
+    documents = [Document("a"), Document("b" * 1000), Document("c")]
+    write_jsonl(path, documents)
     assert list(read_jsonl(path)) == documents
+    with pytest.raises(DocumentError, match=r"long\.jsonl\.gz:2: longer than 100 bytes \(max_line_bytes\)"):
+        list(read_jsonl(path, max_line_bytes=100))
+    with pytest.warns(UserWarning, match=r"skipped: .*:2: longer than 100 bytes"):
+        assert list(read_jsonl(path, strict=False, max_line_bytes=100)) == [documents[0], documents[2]]
+
+
+@pytest.mark.parametrize("name", ["results.jsonl", "results.jsonl.gz"])
+def test_an_error_in_the_middle_leaves_the_earlier_file_and_the_finished_lines(tmp_path: Path, name: str) -> None:
+    path, partial = tmp_path / name, tmp_path / f"{name}.part"
+    write_jsonl(path, [Document("earlier")])
+
+    def documents(number: int) -> Iterator[Document]:
+        for n in range(number):
+            yield Document(f"text {n}")
+            # Each line can be read before the next document is made.
+            with gzip.open(partial) if name.endswith(".gz") else partial.open("rb") as file:
+                assert [json.loads(file.readline())["text"] for _ in range(n + 1)][-1] == f"text {n}"
+        raise RuntimeError("in the middle")
+
+    with pytest.raises(RuntimeError, match="in the middle") as caught:
+        write_jsonl(path, documents(3))
+    assert caught.value.__notes__ == [f"what was finished is in {partial}; the next run that writes {path} replaces it"]
+    assert list(read_jsonl(path)) == [Document("earlier")]
+    kept = partial.read_bytes()
+    assert (gzip.decompress(kept) if name.endswith(".gz") else kept).count(b"\n") == 3
+    # Nothing finished is nothing to keep.
+    with pytest.raises(RuntimeError) as caught:
+        write_jsonl(path, documents(0))
+    assert not hasattr(caught.value, "__notes__") and list(tmp_path.iterdir()) == [path]
+
+
+def test_killed_in_the_middle(tmp_path: Path) -> None:
+    code = (
+        "import os, signal, sys\n"
+        "from hf_corefel import AnnotatedDocument\n"
+        "from hf_corefel.formats import write_html, write_jsonl\n"
+        "def documents():\n"
+        "    for n in range(100):\n"
+        "        yield AnnotatedDocument(f'text {n}', [], str(n))\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+        "for path in sys.argv[1:]:\n"
+        "    if os.fork() == 0:\n"
+        "        (write_html if path.endswith('html') else write_jsonl)(path, documents())\n"
+        "    print(os.waitstatus_to_exitcode(os.wait()[1]))\n"
+    )
+    paths = [tmp_path / name for name in ("a.jsonl", "a.jsonl.gz", "a.html")]
+    for path in paths:
+        path.write_bytes(b"earlier")
+    done = subprocess.run([sys.executable, "-c", code, *map(str, paths)], capture_output=True, text=True, timeout=120)
+    assert done.stdout.split() == [str(-signal.SIGKILL)] * 3, done.stderr
+    assert [path.read_bytes() for path in paths] == [b"earlier"] * 3
+    assert (tmp_path / "a.jsonl.part").read_bytes().count(b"\n") == 100
+    unpacked = zlib.decompressobj(31).decompress((tmp_path / "a.jsonl.gz.part").read_bytes())
+    assert [json.loads(line)["id"] for line in unpacked.splitlines()] == [str(n) for n in range(100)]
+
+
+def test_list_of_json_is_that_of_the_standard_library() -> None:
+    for items in ([], [1], [{"a": ["é\n", []], "b": {}}, "\u2028"]):
+        assert "".join(json_list(items)) == json.dumps(items, indent=2, ensure_ascii=False) + "\n"
+    assert json_text("\x7f\u202e😀\U000e0041\udc80", printable=True) == r'"\u007f\u202e😀\udb40\udc41\udc80"'
+    assert json_text("é\udc80") == r'"é\udc80"' and json_text("é", ascii_only=True) == r'"\u00e9"'
 
 
 def test_blank_lines_and_a_byte_order_mark_are_passed_over(tmp_path: Path) -> None:

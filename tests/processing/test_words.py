@@ -7,7 +7,7 @@ import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_corefel.processing import split_words
+from hf_corefel.processing import has_more_words, split_words
 from hf_corefel.processing.words import letter_case
 
 
@@ -180,3 +180,16 @@ def test_given_words_stand_as_they_are() -> None:
     # A word that holds its own full stop ends a sentence when a gap follows.
     assert words.ends_sentence.tolist() == [False, True, False, True]
     assert len(split_words(text, [])) == 0
+
+
+@given(st.text(st.sampled_from("ab. 北カ\u0301é\n"), max_size=30), st.integers(0, 30))
+def test_more_words_than_a_limit(text: str, limit: int) -> None:
+    assert has_more_words(text, limit) is (len(split_words(text)) > limit)
+
+
+def test_long_runs_count_for_several_words() -> None:
+    text = "x" * 1000
+    assert has_more_words(text, 9) and not has_more_words(text, 10)
+    assert has_more_words(text, 9, [(0, 1000)])
+    assert has_more_words("a b c", 2, [(0, 1), (2, 3), (4, 5)]) and not has_more_words("a b c", 2, [(0, 3), (4, 5)])
+    assert not has_more_words(" " * 1000, 1)
