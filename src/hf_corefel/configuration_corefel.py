@@ -3,52 +3,35 @@
 from __future__ import annotations
 
 import copy
-import math
-from collections.abc import Callable
+import inspect
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from transformers import AutoConfig, PretrainedConfig
 
-from .documents import MENTION_SCOPES
+from .field_checks import (
+    NUMBERS,
+    SCOPE_FIELDS,
+    check_encoder_sizes,
+    check_kept_spans,
+    check_number,
+    check_scopes,
+    check_spelling,
+)
+from .foreign_code import encoder_config_of, refuse_code, without_code
 from .heads import EDGE_ACTIVATIONS, HEADS, ROOT_SCORES
+from .utils.json_files import read_json_object
 
-__all__ = ["HEADS", "HEAD_MODULES", "SCOPE_FIELDS", "CorefELConfig", "readable_positions"]
+__all__ = ["HEADS", "HEAD_MODULES", "SCOPE_FIELDS", "CorefELConfig", "longest_span", "readable_positions"]
 
 # Parameters that a head may need beyond encoder, spans and pruner.
 HEAD_MODULES = ("pairs", "entities", "pair_root", "entity_root", "nil")
-# What a mention scope may set for itself; the rest it takes from the configuration's own fields.
-SCOPE_FIELDS = ("max_span_words", "max_span_pieces", "span_keep_ratio")
 _CHOICES = {
     "head": HEADS,
     "root_score": ROOT_SCORES,
     "edge_activation": EDGE_ACTIVATIONS,
 }
-_POSITIVE = (
-    "max_span_words",
-    "max_span_pieces",
-    "max_kept_spans",
-    "width_embedding_size",
-    "distance_embedding_size",
-    "mention_ffnn_size",
-    "pair_ffnn_size",
-    "entity_ffnn_size",
-    "entity_vector_size",
-    "max_candidates",
-    "window_size",
-)
-_NOT_NEGATIVE = (
-    "min_kept_spans",
-    "case_embedding_size",
-    "scope_embedding_size",
-    "pair_product_dim",
-    "ffnn_depth",
-    "window_overlap",
-)
-_RANGES: tuple[tuple[str, Callable[[float], bool], str], ...] = (
-    ("span_keep_ratio", lambda value: 0.0 < value <= 5.0, "in (0, 5]"),
-    ("dropout", lambda value: 0.0 <= value < 1.0, "in [0, 1)"),
-    ("mention_loss_weight", lambda value: 0.0 <= value < math.inf, "of at least 0"),
-)
 _FLAGS = (
     "use_width_prior",
     "use_candidate_prior",
@@ -58,6 +41,9 @@ _FLAGS = (
     "use_pair_entities",
     "use_pair_matches",
 )
+
+# Parameters of `CorefELConfig` that are no fields.
+_SPECIAL = ("self", "kwargs")
 
 # Encoders that count positions from the padding's id on, and so never use the first ones.
 _COUNT_FROM_PADDING = {
@@ -86,6 +72,12 @@ def readable_positions(encoder_config: PretrainedConfig) -> int | None:
     if encoder_config.model_type in _COUNT_FROM_PADDING:
         return positions - 1 - (encoder_config.pad_token_id or 0)
     return positions
+
+
+def longest_span(fields: Mapping[str, Any]) -> int:
+    """Words of the longest span of any scope, from the fields of a configuration or the settings of a processor."""
+    scopes = (fields["mention_scopes"] or {}).values()
+    return max([fields["max_span_words"], *(scope.get("max_span_words", 0) for scope in scopes)])
 
 
 class CorefELConfig(PretrainedConfig):
@@ -186,8 +178,11 @@ class CorefELConfig(PretrainedConfig):
         if encoder_config is None:
             encoder_config = AutoConfig.for_model("bert")
         elif isinstance(encoder_config, dict):
-            encoder_config = dict(encoder_config)
-            encoder_config = AutoConfig.for_model(encoder_config.pop("model_type", "bert"), **encoder_config)
+            encoder_config = encoder_config_of(encoder_config)
+        elif not isinstance(encoder_config, PretrainedConfig):
+            raise ValueError(
+                f"CorefELConfig.encoder_config must be a configuration or its dict; got {encoder_config!r}"
+            )
         else:
             # Never shared: transformers writes attention settings into sub-configs.
             encoder_config = copy.deepcopy(encoder_config)
@@ -223,11 +218,10 @@ class CorefELConfig(PretrainedConfig):
         self.mention_loss_weight = mention_loss_weight
         self.window_size = window_size
         self.window_overlap = window_overlap
-        self.head_modules = list(head_modules or [])
+        self.head_modules = list(head_modules) if isinstance(head_modules, list | tuple) else head_modules or []
         self.initializer_range = initializer_range
         # Published repositories name a stub for those who lack this package; a saved model needs no such code.
-        kwargs.pop("auto_map", None)
-        super().__init__(**kwargs)
+        super().__init__(**without_code(kwargs))
         self.check_values()
 
     def check_values(self) -> None:
@@ -239,31 +233,23 @@ class CorefELConfig(PretrainedConfig):
             value = getattr(self, name)
             if value not in choices:
                 raise ValueError(f"CorefELConfig.{name} must be one of {', '.join(choices)}; got {value!r}")
-        for name in (*_POSITIVE, *_NOT_NEGATIVE):
-            value, least = getattr(self, name), 1 if name in _POSITIVE else 0
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise ValueError(f"CorefELConfig.{name} must be an integer of at least {least}; got {value!r}")
-        for name, holds, text in _RANGES:
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not holds(value):
-                raise ValueError(f"CorefELConfig.{name} must be a number {text}; got {value!r}")
+        for name in NUMBERS:
+            check_number(name, getattr(self, name), f"CorefELConfig.{name}")
         for name in _FLAGS:
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"CorefELConfig.{name} must be True or False; got {getattr(self, name)!r}")
-        self._check_scopes()
-        unknown = [name for name in self.head_modules if name not in HEAD_MODULES]
+        check_scopes(self.mention_scopes, "CorefELConfig.mention_scopes")
+        modules = self.head_modules if isinstance(self.head_modules, list) else [self.head_modules]
+        unknown = [name for name in modules if name not in HEAD_MODULES]
         if unknown:
             raise ValueError(f"CorefELConfig.head_modules may name {', '.join(HEAD_MODULES)}; got {unknown[0]!r}")
-        if self.min_kept_spans > self.max_kept_spans:
-            raise ValueError(
-                f"CorefELConfig.min_kept_spans ({self.min_kept_spans}) must not exceed "
-                f"max_kept_spans ({self.max_kept_spans})"
-            )
+        check_kept_spans(vars(self), "CorefELConfig.")
         if self.window_overlap >= self.window_size - 2:
             raise ValueError(
                 f"CorefELConfig.window_overlap ({self.window_overlap}) must leave room in "
                 f"window_size ({self.window_size})"
             )
+        check_encoder_sizes(self.encoder_config, "CorefELConfig.encoder_config")
         encoder: Any = self.encoder_config
         positions = readable_positions(encoder)
         if positions is not None and positions < self.window_size:
@@ -272,40 +258,49 @@ class CorefELConfig(PretrainedConfig):
                 f"reads (max_position_embeddings={encoder.max_position_embeddings}); set window_size to at most that"
             )
 
-    def _check_scopes(self) -> None:
-        if self.mention_scopes is None:
-            return
-        if not isinstance(self.mention_scopes, dict) or not self.mention_scopes:
-            raise ValueError(
-                f"CorefELConfig.mention_scopes must be a dict of scopes, or None; got {self.mention_scopes!r}"
-            )
-        for name, fields in self.mention_scopes.items():
-            where = f"CorefELConfig.mention_scopes[{name!r}]"
-            if name not in MENTION_SCOPES:
-                raise ValueError(f"CorefELConfig.mention_scopes may name {', '.join(MENTION_SCOPES)}; got {name!r}")
-            if not isinstance(fields, dict) or not set(fields) <= set(SCOPE_FIELDS):
-                raise ValueError(f"{where} must be a dict with any of {', '.join(SCOPE_FIELDS)}; got {fields!r}")
-            for field, value in fields.items():
-                if field in _POSITIVE:
-                    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                        raise ValueError(f"{where}[{field!r}] must be a positive integer; got {value!r}")
-                    continue
-                holds, text = next((holds, text) for ranged, holds, text in _RANGES if ranged == field)
-                if isinstance(value, bool) or not isinstance(value, int | float) or not holds(value):
-                    raise ValueError(f"{where}[{field!r}] must be a number {text}; got {value!r}")
-
     @property
     def longest_span(self) -> int:
         """Words of the longest span of any scope."""
-        scopes = (self.mention_scopes or {}).values()
-        return max([self.max_span_words, *(scope.get("max_span_words", 0) for scope in scopes)])
+        return longest_span(vars(self))
 
     @classmethod
     def from_dict(cls, config_dict: dict[str, Any], **kwargs: Any) -> Any:
         """As `PretrainedConfig.from_dict`, which sets fields of `kwargs` after checking; so it is done again."""
+        if "name_or_path" in kwargs:  # AutoConfig has read the file, and not with the method below
+            cls._check_content(config_dict, f"{kwargs['name_or_path']}: config.json")
         result = super().from_dict(config_dict, **kwargs)
         (result[0] if isinstance(result, tuple) else result).check_values()
         return result
+
+    @classmethod
+    def _dict_from_json_file(cls, json_file: str | Path) -> dict[str, Any]:
+        """As `PretrainedConfig` reads a ``config.json``, refused with its name where it holds no such configuration."""
+        content = read_json_object(json_file)
+        cls._check_content(content, str(json_file))
+        return content
+
+    @classmethod
+    def _check_content(cls, content: dict[str, Any], where: str) -> None:
+        """Raises `ValueError` naming the file and the field when a ``config.json`` is not one of a `CorefELModel`."""
+        if content.get("model_type") != cls.model_type:
+            raise ValueError(
+                f"{where}: model_type is {content.get('model_type')!r}, which is no CorefELModel; make one on that "
+                "encoder with CorefELModel.from_encoder"
+            )
+        for field in ("configuration_files", "transformers_weights"):
+            if content.get(field):
+                raise ValueError(f"{where}: {field} names other files to read, which no CorefELModel has; remove it")
+        if not isinstance(content.get("encoder_config"), dict):
+            raise ValueError(f"{where}: encoder_config must be an object; got {content.get('encoder_config')!r}")
+        check_spelling(content, _OWN_FIELDS, where)
+        refuse_code(content, where, fields=())
+        try:
+            cls(**copy.deepcopy(content))
+        except OSError:
+            raise
+        # What the classes of transformers make of values that they do not expect is of many kinds.
+        except Exception as error:
+            raise ValueError(f"{where}: {error}") from error
 
     @classmethod
     def register_for_auto_class(cls, auto_class: str = "AutoConfig") -> None:
@@ -314,3 +309,6 @@ class CorefELConfig(PretrainedConfig):
     def get_text_config(self, *args: Any, **kwargs: Any) -> PretrainedConfig:
         """The encoder's configuration, so that `resize_token_embeddings` updates the right vocabulary size."""
         return self.encoder_config
+
+
+_OWN_FIELDS = tuple(name for name in inspect.signature(CorefELConfig.__init__).parameters if name not in _SPECIAL)

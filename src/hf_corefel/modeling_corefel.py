@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers import AutoModel, PreTrainedModel
+from transformers import AutoModel
 from transformers.utils import logging
 
 from .configuration_corefel import HEAD_MODULES, CorefELConfig, readable_positions
+from .foreign_code import loading_from, runs_foreign_code
 from .heads import EdgeScores, GoldClustering, Head, make_head
 from .layers import EntityScorer, MentionPruner, PairScorer, SpanRepresentation, WindowEncoder, indivisible_modules
 from .layers.entities import expected_entities
 from .layers.enumerated import SpanTensors, score_spans
-from .layers.matches import LateInput, match_features
+from .layers.matches import match_features
 from .model_output import CorefELOutput
-from .repositories import FINGERPRINT_FILE, HubOptions, Origin, weights_version
+from .pretrained_corefel import CorefELPreTrainedModel
+from .repositories import HubOptions, checked_name
+from .weights import WeightsWarning, check_size, count_saved, drawn_weights, find_weights, not_finite, some_of
 
 __all__ = ["CorefELModel", "CorefELOutput", "CorefELPreTrainedModel"]
 
@@ -46,34 +50,6 @@ def modules_of(head: str, root_score: str) -> set[str]:
     return {_PAIRS, _ENTITIES, _PAIR_ROOT if root_score == "paper" else _ENTITY_ROOT}
 
 
-class CorefELPreTrainedModel(PreTrainedModel):
-    """Loading, saving and initialisation of weights."""
-
-    config_class = CorefELConfig
-    base_model_prefix = "corefel"
-    main_input_name = "input_ids"
-    supports_gradient_checkpointing = True
-    _supports_sdpa = True
-    # The loss is a mean over documents: Trainer must not divide it by the number of label tokens.
-    accepts_loss_kwargs = False
-
-    def _init_weights(self, module: nn.Module) -> None:
-        # Only modules of ours come here: the encoder is a PreTrainedModel and initialises itself.
-        # Written through torch.nn.init, because transformers 5 guards loaded weights there and nowhere else.
-        if isinstance(module, LateInput):
-            nn.init.zeros_(module.weight)
-        elif isinstance(module, nn.Linear):
-            nn.init.xavier_uniform_(module.weight)
-            if module.bias is not None:
-                nn.init.zeros_(module.bias)
-        elif isinstance(module, nn.Embedding):
-            nn.init.normal_(module.weight, std=0.1)
-        if isinstance(module, PairScorer | EntityScorer):
-            for name, parameter in module.named_parameters(recurse=False):
-                if name in ("root", "nil"):
-                    nn.init.normal_(parameter, std=0.1)
-
-
 class CorefELModel(CorefELPreTrainedModel):
     """Coreference resolution and entity linking of whole documents as one structured prediction.
 
@@ -87,14 +63,15 @@ class CorefELModel(CorefELPreTrainedModel):
         ValueError: When the configuration has a bad value; the message names the field.
     """
 
-    origin: Origin | None = None
-    """How it was loaded; None when it was made here. What belongs to it is loaded in the same way."""
-
     def __init__(self, config: CorefELConfig) -> None:
         super().__init__(config)
         config.check_values()
         # In the precision of the rest, not the one that the encoder was stored in.
-        encoder = AutoModel.from_config(copy.deepcopy(config.encoder_config), dtype=torch.get_default_dtype())
+        encoder = AutoModel.from_config(
+            copy.deepcopy(config.encoder_config),
+            dtype=torch.get_default_dtype(),
+            trust_remote_code=runs_foreign_code(config.encoder_config),
+        )
         if getattr(encoder, "pooler", None) is not None:
             # Never used, and a parameter without gradient stops distributed training.
             encoder.pooler = None
@@ -119,6 +96,7 @@ class CorefELModel(CorefELPreTrainedModel):
         )
         self._add_modules(set(config.head_modules) | modules_of(config.head, config.root_score))
         self.post_init()
+        check_size(self, config.to_dict())
 
     def _add_modules(self, names: set[str]) -> None:
         """Creates the scorers and vectors of `names` that do not exist yet; their values are uninitialised."""
@@ -200,6 +178,7 @@ class CorefELModel(CorefELPreTrainedModel):
             self._initialize_missing(missing)
             # New modules are born in training mode, whatever mode the model is in.
             self.train(self.training)
+            self._drawn = {**self._drawn, **drawn_weights(self, missing)}
             logger.warning("Head %r uses parameters that were never trained: %s", head, ", ".join(missing))
         return missing
 
@@ -214,26 +193,6 @@ class CorefELModel(CorefELPreTrainedModel):
         self.load_state_dict(kept, strict=False)
 
     @classmethod
-    def from_pretrained(cls, pretrained_model_name_or_path: Any, *args: Any, **kwargs: Any) -> CorefELModel:
-        """As `PreTrainedModel.from_pretrained`, in single precision unless ``dtype`` says otherwise.
-
-        Weights may be stored in half precision; what they are computed in should not depend on that, nor on the
-        release of transformers.
-        """
-        options = HubOptions.pick(kwargs)
-        if "torch_dtype" not in kwargs:
-            kwargs.setdefault("dtype", torch.float32)
-        loaded = super().from_pretrained(pretrained_model_name_or_path, *args, **kwargs)
-        model = loaded[0] if isinstance(loaded, tuple) else loaded
-        model.origin = Origin(options, weights_version(model))
-        return loaded
-
-    def save_pretrained(self, save_directory: str | Path, *args: Any, **kwargs: Any) -> None:
-        """As `PreTrainedModel.save_pretrained`; a fingerprint in the folder goes, because it was of other weights."""
-        super().save_pretrained(save_directory, *args, **kwargs)
-        (Path(save_directory) / FINGERPRINT_FILE).unlink(missing_ok=True)
-
-    @classmethod
     def from_encoder(
         cls, name_or_path: str, *, encoder_kwargs: dict[str, Any] | None = None, **config_kwargs: Any
     ) -> CorefELModel:
@@ -242,16 +201,36 @@ class CorefELModel(CorefELPreTrainedModel):
         Args:
             name_or_path: Any `AutoModel` id or folder.
             encoder_kwargs: Passed to ``AutoModel.from_pretrained`` (``revision``, ``token``, ``subfolder`` …). The
-                model is in single precision, whatever the encoder was stored in.
+                model is in single precision, whatever the encoder was stored in. Its code is not run, and pickles are
+                not read, unless ``trust_remote_code=True`` and ``use_safetensors=False`` stand there.
             **config_kwargs: Fields of `CorefELConfig`.
         """
-        encoder = AutoModel.from_pretrained(name_or_path, **(encoder_kwargs or {}))
+        name, settings = checked_name(name_or_path, "encoder"), dict(encoder_kwargs or {})
+        settings["use_safetensors"] = settings.get("use_safetensors") is not False
+        settings["trust_remote_code"] = trust = settings.get("trust_remote_code") is True
+        options = HubOptions.pick(settings)
+        if settings["use_safetensors"]:
+            places = {key: settings[key] for key in ("subfolder", "variant") if settings.get(key)}
+            opt_in = ', or if you trust them, say encoder_kwargs={"use_safetensors": False}'
+            count_saved(find_weights(name, options, opt_in=opt_in, **places))
+        encoder, info = AutoModel.from_pretrained(name, output_loading_info=True, **settings)
+        missing = sorted(key for key in info["missing_keys"] if not key.startswith("pooler."))
+        for names, text in (
+            (missing, "are missing from it and were drawn at random"),
+            (not_finite(encoder), "hold NaN"),
+        ):
+            if names:
+                warnings.warn(f"{name}: {len(names)} weights {text}: {some_of(names)}", WeightsWarning, stacklevel=2)
         # A folder's place on this machine means nothing where the model is loaded later.
-        encoder.config._name_or_path = Path(name_or_path).name if Path(name_or_path).is_dir() else str(name_or_path)
+        encoder.config._name_or_path = Path(name).name if Path(name).is_dir() else name
+        if not trust:
+            # What came with transformers was used in place of the code that it names, and will be.
+            vars(encoder.config).pop("auto_map", None)
         positions = readable_positions(encoder.config)
         if positions is not None and positions < CorefELConfig().window_size:
             config_kwargs.setdefault("window_size", positions)
-        model = cls(CorefELConfig(encoder_config=encoder.config, **config_kwargs))
+        with loading_from(name, options, trust_remote_code=trust):
+            model = cls(CorefELConfig(encoder_config=encoder.config, **config_kwargs))
         state = {key: value for key, value in encoder.state_dict().items() if not key.startswith("pooler.")}
         model.encoder.model.load_state_dict(state)
         return model

@@ -13,6 +13,7 @@ from transformers import AutoModel, Pipeline
 from transformers.pipelines import PIPELINE_REGISTRY
 
 from .annotating import AnnotationOptions, annotate_batch, check_count
+from .configuration_corefel import longest_span, readable_positions
 from .documents import AnnotatedDocument, Document, DocumentError, check_mention_scope
 from .entity_vectors import projects_from, title_vectorizer
 from .evaluation_mode import evaluation_mode
@@ -22,7 +23,7 @@ from .kb import KnowledgeBase
 from .modeling_corefel import CorefELModel, CorefELOutput
 from .processing import check_length
 from .processing_corefel import CorefELProcessor, EncodedDocument
-from .repositories import HubOptions, weights_version
+from .repositories import HubOptions, checked_name, weights_version
 from .resolving import resolve_text
 
 __all__ = ["AnnotationParameters", "CorefELPipeline", "bundled_checkpoint", "load_pipeline", "register_pipeline"]
@@ -71,14 +72,14 @@ class CorefELPipeline(Pipeline):
         knowledge_base: Takes the place of the processor's own, which is not downloaded then; an object or its folder.
         verify: Whether a processor that is loaded here is run with the model on one sentence, and the result
             compared with the fingerprint that was saved with them; a `FingerprintWarning` says what differs.
-        **kwargs: ``revision``, ``cache_dir``, ``token`` and ``local_files_only`` replace the model's when the
-            processor is loaded; the fields of `AnnotationParameters` hold for every call that does not say
-            otherwise; the rest is passed to `Pipeline` (``device``, ``batch_size`` …).
+        **kwargs: ``revision``, ``cache_dir``, ``token``, ``local_files_only`` and ``trust_remote_code`` replace the
+            model's when the processor is loaded; the fields of `AnnotationParameters` hold for every call that does not
+            say otherwise; the rest is passed to `Pipeline` (``device``, ``batch_size`` …).
 
     Raises:
         TypeError: When there is no such parameter, or it is of another type.
-        ValueError: When there is no processor and the model does not say where it came from, or a parameter is out of
-            range.
+        ValueError: When there is no processor and the model does not say where it came from, when the model has weights
+            that nobody trained, when model and processor do not fit, or a parameter is out of range.
     """
 
     # The processor holds the tokenizer.
@@ -99,6 +100,10 @@ class CorefELPipeline(Pipeline):
         **kwargs: Any,
     ) -> None:
         options = _options_beside(model, {name: kwargs.pop(name, None) for name in HubOptions.names()})
+        trust = kwargs.pop("trust_remote_code", None)
+        if trust is None:
+            trust = model.origin is not None and model.origin.trust_remote_code
+        model.check_weights()
         verify = verify and processor is None
         if isinstance(knowledge_base, str | Path):
             knowledge_base = KnowledgeBase.from_pretrained(knowledge_base)
@@ -112,10 +117,11 @@ class CorefELPipeline(Pipeline):
             if not model.name_or_path:
                 raise ValueError("processor: give the model's CorefELProcessor; the model comes from no folder")
             processor = CorefELProcessor.from_pretrained(
-                model.name_or_path, knowledge_base=knowledge_base, **options.to_kwargs()
+                model.name_or_path, knowledge_base=knowledge_base, trust_remote_code=trust, **options.to_kwargs()
             )
         elif knowledge_base is not None:
             processor = processor.with_knowledge_base(knowledge_base)
+        check_agreement(model, processor)
         kwargs.pop("tokenizer", None)
         super().__init__(model=model, **kwargs)
         if self.model.dtype == torch.float16 and self.device.type == "cpu":
@@ -290,17 +296,62 @@ def _options_beside(model: CorefELModel, given: Mapping[str, Any]) -> HubOptions
     return replace(options, **{name: value for name, value in given.items() if value is not None})
 
 
+def check_agreement(model: CorefELModel, processor: CorefELProcessor) -> None:
+    """Check that a processor gives its model what that can read.
+
+    They are saved together, and each says for itself what it needs of the other.
+
+    Raises:
+        ValueError: Naming what does not fit, and the files that say so.
+    """
+    config, settings = model.config, processor.settings
+    here = f"{model.name_or_path or 'the model'}: processor_config.json and config.json do not fit: "
+    scopes, known = sorted(settings["mention_scopes"] or ()), sorted(config.mention_scopes or ())
+    if scopes != known:
+        raise ValueError(
+            f"{here}mention_scopes are {', '.join(scopes) or 'none'} there and {', '.join(known) or 'none'}"
+        )
+    longest = longest_span(settings)
+    if longest > config.longest_span:
+        raise ValueError(
+            f"{here}max_span_words is {longest} there, and {config.longest_span} words are the model's most"
+        )
+    positions = readable_positions(config.encoder_config)
+    if positions is not None and settings["window_size"] > positions:
+        raise ValueError(
+            f"{here}window_size is {settings['window_size']} there, and the encoder reads {positions} pieces"
+        )
+    width = processor.knowledge_base.vector_size
+    if width != config.entity_vector_size:
+        raise ValueError(
+            f"{model.name_or_path or 'the model'}: the vectors of its knowledge base are {width} wide, and "
+            f"entity_vector_size of config.json is {config.entity_vector_size}"
+        )
+    embeddings: Any = model.get_input_embeddings()
+    pieces, rows = len(processor.tokenizer), embeddings.weight.shape[0]
+    if pieces > rows:
+        raise ValueError(
+            f"{model.name_or_path or 'the model'}: its tokenizer has {pieces} pieces, and the encoder knows {rows} "
+            "(vocab_size of encoder_config in config.json); take the tokenizer that it was trained with"
+        )
+
+
 def load_pipeline(model: str | Path | None = None, **kwargs: Any) -> CorefELPipeline:
     """The pipeline of a saved model, the bundled checkpoint by default, without asking the Hub for anything else.
 
     Args:
         model: Folder or Hub id.
-        **kwargs: ``revision``, ``cache_dir``, ``token`` and ``local_files_only`` hold for every part; the rest is
-            passed to `CorefELPipeline`.
+        **kwargs: ``revision``, ``cache_dir``, ``token``, ``local_files_only`` and ``trust_remote_code`` hold for every
+            part; the rest is passed to `CorefELPipeline`.
+
+    Raises:
+        OSError: When a file is missing.
+        ValueError: When the name is empty, or a file is damaged, names code or does not fit the others.
     """
-    name = str(model or bundled_checkpoint())
+    name = checked_name(bundled_checkpoint() if model is None else model)
     options = HubOptions.pick({option: kwargs.pop(option, None) for option in HubOptions.names()})
-    loaded = CorefELModel.from_pretrained(name, **options.to_kwargs()).eval()
+    trust = kwargs.pop("trust_remote_code", None) is True
+    loaded = CorefELModel.from_pretrained(name, trust_remote_code=trust, **options.to_kwargs()).eval()
     return CorefELPipeline(model=loaded, task=TASK, **kwargs)
 
 

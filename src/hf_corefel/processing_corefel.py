@@ -12,15 +12,19 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from transformers import AutoTokenizer
 from transformers.utils import cached_file
 
 from .alignment import Alignment, AlignmentReport, align_clusters
 from .configuration_corefel import CorefELConfig
 from .documents import MENTION_SCOPES, Candidate, Document, DocumentError
+from .field_checks import check_kept_spans, check_number, check_scopes, check_spelling
+from .foreign_code import loading_from, refuse_code
 from .kb import KnowledgeBase
+from .loading_tokenizers import load_tokenizer
 from .processing import PieceTokenizer, SpanTable, Windows, choose_spans, lay_out_windows, split_words
-from .repositories import FINGERPRINT_FILE, HubOptions, download_folder, upload_folder
+from .repositories import FINGERPRINT_FILE, HubOptions, checked_name, download_folder, upload_folder
+from .utils.files import whole_file
+from .utils.json_files import read_json_object
 
 __all__ = ["CorefELBatch", "CorefELProcessor", "EncodedDocument"]
 
@@ -138,7 +142,8 @@ class CorefELProcessor:
         self.tokenizer.save_pretrained(str(folder))
         self.knowledge_base.save_pretrained(folder / KNOWLEDGE_BASE_FOLDER)
         content = {"processor_class": type(self).__name__, **self.settings}
-        (folder / _CONFIG_FILE).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+        with whole_file(folder / _CONFIG_FILE) as path:
+            path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
         (folder / FINGERPRINT_FILE).unlink(missing_ok=True)  # it was of another processor
 
     def push_to_hub(self, repo_id: str, *, commit_message: str = "Upload processor", **kwargs: Any) -> Any:
@@ -170,28 +175,27 @@ class CorefELProcessor:
         Args:
             pretrained_model_name_or_path: Folder, or Hub id.
             knowledge_base: Takes the place of the saved one, which is not downloaded then.
-            **kwargs: ``revision``, ``token``, ``cache_dir``, ``local_files_only``.
+            **kwargs: ``revision``, ``token``, ``cache_dir``, ``local_files_only``; ``trust_remote_code`` lets code run
+                that the tokenizer's files name, which is refused without a question by default.
 
         Raises:
             OSError: When there is no processor; the message names the missing file.
+            ValueError: When a file is damaged, names code, or has a bad value; the message names it and the field.
         """
-        name = str(pretrained_model_name_or_path)
-        options = HubOptions.pick(kwargs)
-        path = cached_file(name, _CONFIG_FILE, **options.to_kwargs())
-        try:
-            settings = json.loads(Path(path).read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise ValueError(f"{path}: no valid JSON: {error}") from error
-        settings.setdefault("mention_scopes", None)  # older processors know of none
-        missing = [field for field in _FIELDS if field not in settings]
-        if missing:
-            raise ValueError(f"{path}: missing field {missing[0]!r}; save the processor again")
-        if knowledge_base is None:
-            folder = download_folder(name, KNOWLEDGE_BASE_FOLDER, options)
-            knowledge_base = KnowledgeBase.from_pretrained(folder)
-        processor = cls.__new__(cls)
-        tokenizer = AutoTokenizer.from_pretrained(name, **options.to_kwargs())
-        processor._setup(tokenizer, knowledge_base, {field: settings[field] for field in _FIELDS})
+        name = checked_name(pretrained_model_name_or_path, "processor")
+        options, trust = HubOptions.pick(kwargs), kwargs.get("trust_remote_code") is True
+        with loading_from(name, options, trust_remote_code=trust):
+            path = cached_file(name, _CONFIG_FILE, **options.to_kwargs())
+            settings = _read_settings(path)
+            if knowledge_base is None:
+                folder = download_folder(name, KNOWLEDGE_BASE_FOLDER, options)
+                knowledge_base = KnowledgeBase.from_pretrained(folder)
+            processor = cls.__new__(cls)
+            tokenizer = load_tokenizer(name, options, trust_remote_code=trust)
+            try:
+                processor._setup(tokenizer, knowledge_base, settings)
+            except ValueError as error:
+                raise ValueError(f"{path}: {error}") from error
         return processor
 
     def with_knowledge_base(self, knowledge_base: KnowledgeBase) -> CorefELProcessor:
@@ -378,6 +382,26 @@ class CorefELProcessor:
     def alignment_report(self, documents: Sequence[Document]) -> AlignmentReport:
         """What gold the candidate spans and the knowledge base can reach, over many documents."""
         return sum((self.encode(document).align().report for document in documents), AlignmentReport())
+
+
+def _read_settings(path: str) -> dict[str, Any]:
+    """The settings in a ``processor_config.json``, checked as those of a `CorefELConfig` are."""
+    content = read_json_object(path)
+    refuse_code(content, path)
+    check_spelling(content, _FIELDS, path)
+    unknown = sorted(set(content) - {*_FIELDS, "processor_class", "auto_map"})
+    if unknown:
+        raise ValueError(f"{path}: unknown field {unknown[0]!r}; the known fields are {', '.join(_FIELDS)}")
+    content.setdefault("mention_scopes", None)  # older processors know of none
+    missing = [field for field in _FIELDS if field not in content]
+    if missing:
+        raise ValueError(f"{path}: missing field {missing[0]!r}; save the processor again")
+    for field in _FIELDS:
+        if field != "mention_scopes":
+            check_number(field, content[field], f"{path}: {field}")
+    check_scopes(content["mention_scopes"], f"{path}: mention_scopes")
+    check_kept_spans(content, f"{path}: ")
+    return {field: content[field] for field in _FIELDS}
 
 
 def _pad(rows: Sequence[np.ndarray], value: float) -> np.ndarray:

@@ -10,7 +10,15 @@ from typing import Any
 from huggingface_hub import HfApi, snapshot_download
 from torch import nn
 
-__all__ = ["FINGERPRINT_FILE", "HubOptions", "Origin", "download_folder", "upload_folder", "weights_version"]
+__all__ = [
+    "FINGERPRINT_FILE",
+    "HubOptions",
+    "Origin",
+    "checked_name",
+    "download_folder",
+    "upload_folder",
+    "weights_version",
+]
 
 FINGERPRINT_FILE = "fingerprint.json"
 
@@ -55,10 +63,17 @@ class HubOptions:
 
 @dataclass(frozen=True)
 class Origin:
-    """How a model was loaded, and `weights_version` when it was."""
+    """How a model was loaded, and `weights_version` when it was.
+
+    Attributes:
+        options: How its files were found.
+        weights: `weights_version` of the loaded model.
+        trust_remote_code: Whether the caller trusts code that its files name.
+    """
 
     options: HubOptions
     weights: int | None
+    trust_remote_code: bool = False
 
 
 def weights_version(model: nn.Module) -> int | None:
@@ -67,6 +82,22 @@ def weights_version(model: nn.Module) -> int | None:
     if any(parameter.is_inference() for parameter in parameters):
         return None
     return sum(parameter._version for parameter in parameters)
+
+
+def checked_name(name: Any, what: str = "model") -> str:
+    """Return the name of a saved model: its folder or Hub id.
+
+    Args:
+        name: What the caller gave.
+        what: What the message calls it.
+
+    Raises:
+        ValueError: When it is empty, which a missing value of a script would be, too.
+    """
+    text = str(name)
+    if not text.strip():
+        raise ValueError(f"{what}: expected a folder or a Hub id, got an empty name; leave it out for the default")
+    return text
 
 
 def download_folder(name: str, folder: str, options: HubOptions) -> Path:

@@ -1,0 +1,59 @@
+"""JSON files that somebody else may have written: read in full or refused with the file's name."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+__all__ = ["read_json", "read_json_object"]
+
+
+def read_json(path: str | Path) -> Any:
+    """Return what a JSON file holds.
+
+    Args:
+        path: The file, in UTF-8.
+
+    Raises:
+        ValueError: When it is no JSON that has one meaning: cut, nested too deeply, not in UTF-8, with a key that is
+            there twice, with NaN, or with an integer of thousands of digits. The message names the file.
+        OSError: When it cannot be read.
+    """
+    path = Path(path)
+    try:
+        return json.loads(
+            path.read_bytes().decode("utf-8"), object_pairs_hook=_without_repeated_keys, parse_constant=_constant
+        )
+    except RecursionError as error:
+        raise ValueError(f"{path}: no valid JSON: it is nested too deeply") from error
+    except ValueError as error:  # UnicodeDecodeError and JSONDecodeError are such
+        raise ValueError(f"{path}: no valid JSON: {error}") from error
+
+
+def read_json_object(path: str | Path) -> dict[str, Any]:
+    """Return the object in a JSON file, see `read_json`.
+
+    Raises:
+        ValueError: Also when it holds anything but an object.
+        OSError: When it cannot be read.
+    """
+    content = read_json(path)
+    if not isinstance(content, dict):
+        raise ValueError(f"{path}: expected a JSON object, got {type(content).__name__}")
+    return content
+
+
+def _without_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"the key {key!r} is there twice")
+        found[key] = value
+    return found
+
+
+def _constant(name: str) -> float:
+    if name == "NaN":
+        raise ValueError("NaN is no number of JSON")
+    return float(name)  # transformers writes infinite limits into the configurations of some encoders

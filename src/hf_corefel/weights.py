@@ -1,0 +1,223 @@
+"""The weights of a saved model: which files they may be in, and which of them a loaded model lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor, nn
+from transformers.utils import cached_file
+
+from .field_checks import numbers_within
+from .repositories import HubOptions
+from .utils.json_files import read_json_object
+
+__all__ = [
+    "WeightsWarning",
+    "check_size",
+    "count_saved",
+    "drawn_weights",
+    "expecting",
+    "find_weights",
+    "not_finite",
+    "some_of",
+    "still_as_drawn",
+]
+
+_WEIGHTS, _INDEX = "model.safetensors", "model.safetensors.index.json"
+_ADAPTER = "adapter_config.json"
+_PICKLES = {".bin", ".ckpt", ".h5", ".msgpack", ".pickle", ".pkl", ".pt", ".pth"}
+# Values of a weight that are remembered, to see whether training has changed it.
+_SAMPLED = 64
+# A configuration may ask for parts that the file lacks (another head, more inputs), but not for many times its size.
+_MOST_TIMES, _MOST_MORE = 4, 50_000_000
+
+
+class WeightsWarning(UserWarning):
+    """A loaded model has weights that its folder does not, or the other way round."""
+
+
+def find_weights(
+    name: str, options: HubOptions, *, subfolder: str = "", variant: str | None = None, opt_in: str = ""
+) -> list[Path]:
+    """Return the safetensors files of a saved model; of a Hub repository, they are downloaded.
+
+    Args:
+        name: Folder or Hub id.
+        options: How to find the repository.
+        subfolder: Where in it.
+        variant: As in ``model.<variant>.safetensors``.
+        opt_in: What the message says of pickles beyond.
+
+    Raises:
+        OSError: When there are none; pickles in their place are named.
+        ValueError: When their index is damaged or names files that are none, or when the folder is an adapter.
+    """
+
+    def find(file: str) -> Path | None:
+        found = cached_file(
+            name,
+            file,
+            subfolder=subfolder,
+            _raise_exceptions_for_missing_entries=False,
+            _raise_exceptions_for_connection_errors=False,
+            **options.to_kwargs(),
+        )
+        return None if found is None else Path(found)
+
+    folder = Path(name) / subfolder if Path(name).is_dir() else None
+    if folder is not None and (folder / _ADAPTER).exists():
+        raise ValueError(
+            f"{folder / _ADAPTER}: adapters are not loaded; merge it into its model (merge_and_unload of peft) and "
+            "save that"
+        )
+    single = find(_with_variant(_WEIGHTS, variant))
+    if single is not None:
+        return [single]
+    index = find(_with_variant(_INDEX, variant))
+    if index is None:
+        raise OSError(_nothing_to_load(name, folder) + opt_in)
+    shards = _shards(index)
+    found = [(shard, find(shard)) for shard in shards]
+    missing = [shard for shard, path in found if path is None]
+    if missing:
+        raise OSError(f"{index}: it names {missing[0]}, which is not there; copy or save the model again")
+    return [path for _, path in found if path is not None]
+
+
+def _with_variant(file: str, variant: str | None) -> str:
+    return file if variant is None else file.replace(".safetensors", f".{variant}.safetensors", 1)
+
+
+def _nothing_to_load(name: str, folder: Path | None) -> str:
+    pickles = [] if folder is None else sorted(path.name for path in folder.iterdir() if path.suffix in _PICKLES)
+    pickles += [] if folder is None else sorted(path.name for path in folder.glob("*.bin.index.json"))
+    if pickles:
+        return (
+            f"{name}: its weights are in {', '.join(pickles[:3])} only, a format that can run code when it is read; "
+            f"save them as {_WEIGHTS} where they come from, or convert them where you trust them"
+        )
+    return f"{name}: no {_WEIGHTS}; save the model with save_pretrained, which writes it"
+
+
+def _shards(index: Path) -> list[str]:
+    """Names of the files that an index names, each of which must lie beside it and be of safetensors."""
+    weight_map = read_json_object(index).get("weight_map")
+    if not isinstance(weight_map, dict) or not weight_map:
+        raise ValueError(f"{index}: weight_map must be an object of file names; save the model again")
+    for shard in weight_map.values():
+        if (
+            not isinstance(shard, str)
+            or not shard.endswith(".safetensors")
+            or Path(shard).name != shard
+            or "\\" in shard
+        ):
+            raise ValueError(
+                f"{index}: weight_map names {shard!r}, and only .safetensors files beside it are read; save the model "
+                "with save_pretrained"
+            )
+    return sorted(set(weight_map.values()))
+
+
+def count_saved(paths: Iterable[Path]) -> int:
+    """Return the number of weights in safetensors files, whose headers are checked by that.
+
+    Raises:
+        ValueError: When one is damaged; the message names it.
+    """
+    total = 0
+    for path in paths:
+        try:
+            with safe_open(path, framework="pt") as file:
+                for name in file.keys():  # noqa: SIM118
+                    count = 1
+                    for size in file.get_slice(name).get_shape():
+                        count *= size
+                    total += count
+        except (SafetensorError, ValueError, TypeError, KeyError) as error:
+            raise ValueError(f"{path}: damaged or no safetensors file ({error}); copy or save it again") from error
+    return total
+
+
+_saved: ContextVar[tuple[str, int] | None] = ContextVar("saved", default=None)
+
+
+@contextmanager
+def expecting(name: str, saved: int | None) -> Iterator[None]:
+    """While inside, models are made for so many saved weights, see `check_size`; None expects nothing.
+
+    Args:
+        name: Folder or Hub id that they were saved to.
+        saved: Their number.
+    """
+    token = _saved.set(None if saved is None else (name, saved))
+    try:
+        yield
+    finally:
+        _saved.reset(token)
+
+
+def check_size(model: nn.Module, config: Mapping[str, Any]) -> None:
+    """Check that a model is about as large as what was saved: loading makes it without memory and then asks for it.
+
+    Args:
+        model: The model.
+        config: Its configuration as a dict.
+
+    Raises:
+        ValueError: When a size in the configuration cannot be right; the largest is named.
+    """
+    expected = _saved.get()
+    if expected is None:
+        return
+    name, saved = expected
+    described = sum(parameter.numel() for parameter in model.parameters())
+    if described > _MOST_TIMES * saved + _MOST_MORE:
+        field, value = max(numbers_within(dict(config)), key=lambda number: number[1])
+        raise ValueError(
+            f"{name}: config.json describes a model of {described:,} weights, but {saved:,} were saved; a size in it "
+            f"is wrong, such as {field} = {value}"
+        )
+
+
+def drawn_weights(model: nn.Module, names: Iterable[str]) -> dict[str, Tensor]:
+    """Return what `still_as_drawn` needs to know of parameters that were drawn at random: some values of each."""
+    parameters = dict(model.named_parameters())
+    return {name: _sample(parameters[name]).clone() for name in names if name in parameters}
+
+
+def still_as_drawn(model: nn.Module, drawn: Mapping[str, Tensor]) -> list[str]:
+    """Return the names of the parameters in `drawn` that have the values which they were drawn with.
+
+    Casting changes values too, and is no training.
+    """
+    parameters = dict(model.named_parameters())
+    return [name for name, values in drawn.items() if name in parameters and _same(values, _sample(parameters[name]))]
+
+
+def _sample(parameter: Tensor) -> Tensor:
+    flat = parameter.detach().flatten()
+    step = max(1, flat.numel() // _SAMPLED)
+    return flat[::step][:_SAMPLED].to("cpu")
+
+
+def _same(drawn: Tensor, now: Tensor) -> bool:
+    casts = (drawn, drawn.half(), drawn.bfloat16())
+    return any(torch.equal(values.double(), now.double()) for values in (*casts, drawn.to(now.dtype)))
+
+
+def not_finite(model: nn.Module) -> list[str]:
+    """Return the names of the parameters that hold NaN or an infinite value."""
+    with torch.no_grad():
+        return [name for name, parameter in model.named_parameters() if not bool(torch.isfinite(parameter).all())]
+
+
+def some_of(names: list[str]) -> str:
+    """Return the first names as a message shows them, and how many more there are."""
+    shown = ", ".join(names[:4])
+    return shown if len(names) <= 4 else f"{shown} and {len(names) - 4} more"
