@@ -28,7 +28,8 @@ def build(aliases: Path, descriptions: dict[str, str], encoder: str | None, know
     """The knowledge base of an alias table, with vectors from an encoder or from another knowledge base."""
     entities = sorted({entity for row in read_alias_jsonl(aliases) for entity, _ in row.candidates})
     if encoder is not None:
-        model, tokenizer = AutoModel.from_pretrained(encoder), AutoTokenizer.from_pretrained(encoder)
+        model = AutoModel.from_pretrained(encoder, trust_remote_code=False, use_safetensors=True)
+        tokenizer = AutoTokenizer.from_pretrained(encoder, trust_remote_code=False)
         vectors = vectors_from_titles(entities, model, tokenizer, descriptions=descriptions, show_progress=False)
     else:
         found = sum(known.entity_id(entity) is not None for entity in entities)

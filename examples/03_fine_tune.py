@@ -84,7 +84,8 @@ def load(arguments: ScriptArguments) -> tuple[CorefELModel, CorefELProcessor]:
         entity_vector_size=kb.vector_size,
         **fields,
     )
-    return model, CorefELProcessor(AutoTokenizer.from_pretrained(arguments.encoder), kb, model.config)
+    tokenizer = AutoTokenizer.from_pretrained(arguments.encoder, trust_remote_code=False)
+    return model, CorefELProcessor(tokenizer, kb, model.config)
 
 
 def split(arguments: ScriptArguments) -> tuple[list[Document], list[Document]]:

@@ -205,8 +205,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     else:
         _, vectors, projection = vectors_from_titles(
             names_of_entities,
-            AutoModel.from_pretrained(options.encoder),
-            AutoTokenizer.from_pretrained(options.encoder),
+            AutoModel.from_pretrained(options.encoder, trust_remote_code=False, use_safetensors=True),
+            AutoTokenizer.from_pretrained(options.encoder, trust_remote_code=False),
             descriptions=texts,
             size=options.vector_size,
             # One factor for all: the scorers' layers are initialised for inputs of variance 1.

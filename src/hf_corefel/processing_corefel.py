@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,31 +16,16 @@ from transformers.utils import cached_file
 from .alignment import Alignment, AlignmentReport, align_clusters
 from .configuration_corefel import CorefELConfig
 from .documents import MENTION_SCOPES, Candidate, Document, DocumentError
-from .field_checks import check_kept_spans, check_number, check_scopes, check_spelling
-from .foreign_code import loading_from, refuse_code
+from .foreign_code import loading_from
 from .kb import KnowledgeBase
 from .loading_tokenizers import load_tokenizer
 from .processing import PieceTokenizer, SpanTable, Windows, choose_spans, lay_out_windows, split_words
+from .processor_settings import SETTINGS, SETTINGS_FILE, read_settings, write_settings
 from .repositories import FINGERPRINT_FILE, HubOptions, checked_name, download_folder, upload_folder
-from .utils.files import whole_file
-from .utils.json_files import read_json_object
 
 __all__ = ["CorefELBatch", "CorefELProcessor", "EncodedDocument"]
 
 KNOWLEDGE_BASE_FOLDER = "knowledge_base"
-_CONFIG_FILE = "processor_config.json"
-# What the processor must know of the model's configuration.
-_FIELDS = (
-    "max_span_words",
-    "max_span_pieces",
-    "span_keep_ratio",
-    "min_kept_spans",
-    "max_kept_spans",
-    "max_candidates",
-    "window_size",
-    "window_overlap",
-    "mention_scopes",
-)
 _SMALLEST_PRIOR = 1e-6
 
 
@@ -121,7 +105,7 @@ class CorefELProcessor:
                 f"knowledge_base: its entity vectors are {knowledge_base.vector_size} wide, but "
                 f"config.entity_vector_size is {config.entity_vector_size}; build it with that width"
             )
-        self._setup(tokenizer, knowledge_base, {name: getattr(config, name) for name in _FIELDS})
+        self._setup(tokenizer, knowledge_base, {name: getattr(config, name) for name in SETTINGS})
 
     def _setup(self, tokenizer: Any, knowledge_base: KnowledgeBase, settings: dict[str, Any]) -> None:
         self.tokenizer = tokenizer
@@ -141,9 +125,7 @@ class CorefELProcessor:
         folder.mkdir(parents=True, exist_ok=True)
         self.tokenizer.save_pretrained(str(folder))
         self.knowledge_base.save_pretrained(folder / KNOWLEDGE_BASE_FOLDER)
-        content = {"processor_class": type(self).__name__, **self.settings}
-        with whole_file(folder / _CONFIG_FILE) as path:
-            path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+        write_settings(self.settings, folder / SETTINGS_FILE)
         (folder / FINGERPRINT_FILE).unlink(missing_ok=True)  # it was of another processor
 
     def push_to_hub(self, repo_id: str, *, commit_message: str = "Upload processor", **kwargs: Any) -> Any:
@@ -185,8 +167,8 @@ class CorefELProcessor:
         name = checked_name(pretrained_model_name_or_path, "processor")
         options, trust = HubOptions.pick(kwargs), kwargs.get("trust_remote_code") is True
         with loading_from(name, options, trust_remote_code=trust):
-            path = cached_file(name, _CONFIG_FILE, **options.to_kwargs())
-            settings = _read_settings(path)
+            path = cached_file(name, SETTINGS_FILE, **options.to_kwargs())
+            settings = read_settings(path)
             if knowledge_base is None:
                 folder = download_folder(name, KNOWLEDGE_BASE_FOLDER, options)
                 knowledge_base = KnowledgeBase.from_pretrained(folder)
@@ -382,26 +364,6 @@ class CorefELProcessor:
     def alignment_report(self, documents: Sequence[Document]) -> AlignmentReport:
         """What gold the candidate spans and the knowledge base can reach, over many documents."""
         return sum((self.encode(document).align().report for document in documents), AlignmentReport())
-
-
-def _read_settings(path: str) -> dict[str, Any]:
-    """The settings in a ``processor_config.json``, checked as those of a `CorefELConfig` are."""
-    content = read_json_object(path)
-    refuse_code(content, path)
-    check_spelling(content, _FIELDS, path)
-    unknown = sorted(set(content) - {*_FIELDS, "processor_class", "auto_map"})
-    if unknown:
-        raise ValueError(f"{path}: unknown field {unknown[0]!r}; the known fields are {', '.join(_FIELDS)}")
-    content.setdefault("mention_scopes", None)  # older processors know of none
-    missing = [field for field in _FIELDS if field not in content]
-    if missing:
-        raise ValueError(f"{path}: missing field {missing[0]!r}; save the processor again")
-    for field in _FIELDS:
-        if field != "mention_scopes":
-            check_number(field, content[field], f"{path}: {field}")
-    check_scopes(content["mention_scopes"], f"{path}: mention_scopes")
-    check_kept_spans(content, f"{path}: ")
-    return {field: content[field] for field in _FIELDS}
 
 
 def _pad(rows: Sequence[np.ndarray], value: float) -> np.ndarray:

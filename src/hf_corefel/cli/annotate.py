@@ -163,7 +163,8 @@ def _load(model: str | None, device: str | None, knowledge_base: str | None, *, 
     # torch says in several ways that there is no such device.
     except (OSError, ValueError, RuntimeError, AssertionError, SafetensorError) as error:
         where = "" if device is None else f" on the device {device}"
-        fail(f"cannot load the model {model or 'of the package'}{where}: {error}")
+        name = "of the package" if model is None else model or repr(model)
+        fail(f"cannot load the model {name}{where}: {error or type(error).__name__}")
     return pipeline
 
 

@@ -368,18 +368,17 @@ def add(
 
 
 def _vectorizer(kb: KnowledgeBase, model: str) -> Any:
-    from transformers import AutoTokenizer
-
     from hf_corefel.entity_vectors import title_vectorizer
+    from hf_corefel.loading_tokenizers import load_tokenizer
     from hf_corefel.modeling_corefel import CorefELModel
     from hf_corefel.pipeline_corefel import bundled_checkpoint
 
     name = bundled_checkpoint() if is_bundled(model) else model
     with silent_transformers():
-        encoder: Any = CorefELModel.from_pretrained(name).eval().encoder
-        return title_vectorizer(
-            encoder.model, AutoTokenizer.from_pretrained(name, trust_remote_code=False), kb.projection
-        )
+        loaded = CorefELModel.from_pretrained(name).eval()
+        loaded.check_weights()
+        encoder: Any = loaded.encoder
+        return title_vectorizer(encoder.model, load_tokenizer(name), kb.projection)
 
 
 def _size_line(folder: Path, kb: KnowledgeBase) -> Text:

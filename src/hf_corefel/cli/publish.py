@@ -31,12 +31,13 @@ def publish(
 
     try:
         url = publish_folder(
-            model or bundled_checkpoint(),
+            bundled_checkpoint() if model is None else model,
             repo_id,
             private=private or None,
             revision=revision,
-            facts=None if model else BUNDLED,
+            facts=BUNDLED if model is None else None,
         )
     except hub_errors() as error:
-        fail(f"cannot publish {model or 'the bundled checkpoint'} as {repo_id}: {error}")
+        name = "the bundled checkpoint" if model is None else model or repr(model)
+        fail(f"cannot publish {name} as {repo_id}: {error}")
     say(url)

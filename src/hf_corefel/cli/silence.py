@@ -1,4 +1,4 @@
-"""Keeps the libraries that load models from talking to whoever uses the command."""
+"""Keeps the libraries that load models from talking to whoever uses the command, and from asking them."""
 
 from __future__ import annotations
 
@@ -10,15 +10,24 @@ __all__ = ["silent_transformers"]
 
 @contextmanager
 def silent_transformers() -> Iterator[None]:
-    """Keeps the loading bars and notes of transformers off the screen, and restores them afterwards."""
+    """Keeps the loading bars, notes and questions of transformers off the screen, and restores them afterwards.
+
+    A question would be answered by the documents on standard input. None is asked where models are loaded with
+    ``trust_remote_code=False``; this holds for whatever transformers loads without passing that on.
+    """
+    from transformers import dynamic_module_utils
     from transformers.utils import logging
 
     verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    patience = dynamic_module_utils.TIME_OUT_REMOTE_CODE
     logging.set_verbosity_error()
     logging.disable_progress_bar()
+    # Seconds to wait for an answer: with none, it is an error that there is code to run.
+    dynamic_module_utils.TIME_OUT_REMOTE_CODE = 0
     try:
         yield
     finally:
+        dynamic_module_utils.TIME_OUT_REMOTE_CODE = patience
         logging.set_verbosity(verbosity)
         if bars:
             logging.enable_progress_bar()

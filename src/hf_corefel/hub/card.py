@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,9 @@ from typing import Any
 from huggingface_hub import EvalResult, ModelCardData
 
 from ..configuration_corefel import CorefELConfig
+from ..utils.json_files import read_json
+from .card_facts import BUNDLED, CardFacts
+from .card_text import code_block, one_line, plain_text, python_literal, shell_command
 from .score_tables import score_table
 
 __all__ = ["BUNDLED", "CardFacts", "model_card", "model_card_of_folder", "point_card_to"]
@@ -67,65 +68,6 @@ _CITATION = """\
 ```"""  # noqa: E501
 
 
-@dataclass(frozen=True)
-class CardFacts:
-    """What no file of a model says.
-
-    Attributes:
-        title: Name of the model.
-        summary: What it is, in a paragraph; a general one when None.
-        license: As the Hub spells it; the card then leaves it out when None.
-        language: ISO 639-1.
-        base_model: Hub id of the encoder.
-        datasets: Hub ids or names of the training data.
-        training_data: What it was trained on, in a sentence or two.
-        notes: Further points of how it is made.
-        limitations: Further limits.
-    """
-
-    title: str = "Coreference resolution and entity linking"
-    summary: str | None = None
-    license: str | None = None
-    language: str = "en"
-    base_model: str | None = None
-    datasets: Sequence[str] = ()
-    training_data: str | None = None
-    notes: Sequence[str] = ()
-    limitations: Sequence[str] = ()
-
-
-BUNDLED = CardFacts(
-    title="MiniLM on DWIE and GUM",
-    summary=(
-        "Coreference resolution and entity linking of English texts as one structured prediction, on all-MiniLM-L6-v2 "
-        "(6 layers, 384 wide, uncased)."
-    ),
-    license="apache-2.0",
-    base_model="sentence-transformers/all-MiniLM-L6-v2",
-    datasets=("DWIE", "GUM"),
-    training_data=(
-        "Training documents of DWIE (news of Deutsche Welle) under the mention scope `named`, and of GUM (twelve kinds "
-        "of text, those of Reddit excepted) under `all`, as are passages of DWIE in which descriptions and pronouns "
-        "took the place of later names (`experiments/replace_names.py`). Of AIDA CoNLL-YAGO the alias table only."
-    ),
-    notes=(
-        "Beyond the paper: the mention scope as an input, letter-case embeddings of a span's first and last word, a "
-        "pair product of low rank, the words and candidates that two spans share, the entities that either may stand "
-        "for, and further inputs of the entity scorer: the log prior, a product of span and entity, one of the entity "
-        "and the document's other entities, and how much the document's other spans speak for the entity.",
-        "Candidate lists published with DWIE, the training mentions of AIDA, titles of their entities and of 10,033 "
-        "vital articles, and all of these with the first letter lower-cased; entity vectors are mean-pooled "
-        "all-MiniLM-L6-v2 encodings of titles (and of the beginning of the Wikipedia lead, else of titles linked to, "
-        "where known), stored as int8.",
-        "Weights are stored as float16 and computed in float32. The scores below were measured on these files.",
-    ),
-    limitations=(
-        "English, mostly news; pronouns and descriptions under the mention scope `all` only, learnt from 177 "
-        "documents and from names that were replaced; entities of the Wikipedia of about 2018.",
-    ),
-)
-
-
 def model_card(
     config: CorefELConfig,
     *,
@@ -152,9 +94,9 @@ def model_card(
         more_scores: What `evaluate_corpus` returned on other corpora or in other ways.
     """
     facts, record = facts or CardFacts(), record or {}
-    development = {name.removeprefix("eval_"): value for name, value in (development or {}).items()}
+    development = _without_prefix(development)
     parts = [
-        f"# {facts.title}",
+        f"# {plain_text(facts.title)}",
         (facts.summary or "Coreference resolution and entity linking of documents as one structured prediction.")
         + f" A `CorefELModel` with the `{config.head}` head: {_HEADS[config.head]}.",
         "## How to use",
@@ -167,7 +109,8 @@ def model_card(
         *_training(facts, record, hyper_parameters),
     ]
     if scores:
-        parts += [f"## Scores on {_corpus(scores)} {_split(scores)}, end to end", *_test_scores(scores)]
+        corpus, split = plain_text(_corpus(scores)), plain_text(_split(scores))
+        parts += [f"## Scores on {corpus} {split}, end to end", *_test_scores(scores)]
     if more_scores:
         parts += ["## Scores on other corpora and in other ways", _MORE_SCORES, score_table(more_scores)]
     if any(name in development for name in _SCORES):
@@ -183,25 +126,50 @@ def model_card_of_folder(folder: str | Path, *, facts: CardFacts | None = None, 
 
     These are ``knowledge_base/kb_config.json``, ``training_record.json``, ``test_scores.json`` and
     ``more_scores.json``.
+
+    Raises:
+        OSError: When there is no configuration.
+        ValueError: When a file is damaged or does not hold what such a file holds; the message names it.
     """
     folder = Path(folder)
+    config, facts = CorefELConfig.from_pretrained(folder), facts or CardFacts()
 
-    def read(name: str) -> Any:
+    def read(name: str, render: Callable[[Any], object]) -> Any:
         path = folder / name
-        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        if not path.is_file():
+            return {}
+        content = read_json(path)
+        try:
+            if content:
+                render(content)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"{path}: not what this package writes there ({type(error).__name__}: {error}); remove or repair it"
+            ) from error
+        return content
 
-    record = read("training_record.json")
+    def render_record(record: Any) -> None:
+        list(_training(facts, record, record.get("hyper_parameters")))
+        _table(_rows(_without_prefix(record.get("development_scores"))))
+
+    record = read("training_record.json", render_record)
     return model_card(
-        CorefELConfig.from_pretrained(folder),
+        config,
         facts=facts,
         repo_id=repo_id,
-        knowledge_base=read("knowledge_base/kb_config.json"),
+        knowledge_base=read("knowledge_base/kb_config.json", lambda kb: list(_making(config, facts, kb))),
         record=record,
-        scores=read("test_scores.json"),
-        development=record.get("development_scores"),
-        hyper_parameters=record.get("hyper_parameters"),
-        more_scores=read("more_scores.json") or (),
+        scores=read(
+            "test_scores.json", lambda scores: (list(_test_scores(scores)), _metadata(facts, None, scores, {}))
+        ),
+        development=record.get("development_scores") if record else None,
+        hyper_parameters=record.get("hyper_parameters") if record else None,
+        more_scores=read("more_scores.json", score_table) or (),
     )
+
+
+def _without_prefix(development: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {name.removeprefix("eval_"): value for name, value in (development or {}).items()}
 
 
 def point_card_to(card: str, repo_id: str) -> str:
@@ -221,15 +189,15 @@ def _metadata(
         data = facts.datasets[0] if facts.datasets else "documents of the user's"
         results += _results(development, data, "validation")
     data = ModelCardData(
-        language=facts.language,
-        license=facts.license,
+        language=one_line(facts.language),
+        license=None if facts.license is None else one_line(facts.license),
         library_name="hf-corefel",
         pipeline_tag="token-classification",
         tags=list(_TAGS),
-        base_model=facts.base_model,
-        datasets=[name for name in facts.datasets if "/" in name] or None,
+        base_model=None if facts.base_model is None else one_line(facts.base_model),
+        datasets=[one_line(name) for name in facts.datasets if "/" in name] or None,
         metrics=["f1"],
-        model_name=repo_id.split("/")[-1] if repo_id else facts.title,
+        model_name=one_line(repo_id.split("/")[-1] if repo_id else facts.title),
         eval_results=results or None,
     )
     return str(data.to_yaml())
@@ -240,9 +208,9 @@ def _results(values: Mapping[str, float], dataset: str, split: str) -> list[Eval
         EvalResult(
             task_type="token-classification",
             task_name="Coreference resolution and entity linking",
-            dataset_type=dataset.lower().replace(" ", "-"),
-            dataset_name=dataset,
-            dataset_split=split,
+            dataset_type=one_line(dataset).lower().replace(" ", "-"),
+            dataset_name=one_line(dataset),
+            dataset_split=one_line(split),
             metric_type=name,
             metric_name=f"F1 of {label}",
             metric_value=round(float(values[name]), 4),
@@ -256,7 +224,7 @@ def _usage(repo_id: str | None) -> str:
     if repo_id is None:
         call = 'annotate = pipeline("coref-el")  # this checkpoint is the default'
     else:
-        call = f'annotate = pipeline("coref-el", model="{repo_id}")'
+        call = f'annotate = pipeline("coref-el", model={python_literal(repo_id)})'
     return f"""\
 {_USE_BEGIN}
 ```sh
@@ -275,7 +243,7 @@ annotate("Angela Merkel spoke in Berlin. Merkel will travel to Moscow.")["cluste
 
 def _making(config: CorefELConfig, facts: CardFacts, kb: Mapping[str, Any] | None) -> Iterator[str]:
     if facts.base_model:
-        yield f"Encoder: {facts.base_model}."
+        yield f"Encoder: {plain_text(facts.base_model)}."
     if config.head == "global":
         yield (
             f'`edge_activation="{config.edge_activation}"` (`arsinh` weighs an edge exp(asinh(score)), `none` '
@@ -300,7 +268,7 @@ def _making(config: CorefELConfig, facts: CardFacts, kb: Mapping[str, Any] | Non
 
 def _training(facts: CardFacts, record: Mapping[str, Any], given: Mapping[str, Any] | None) -> Iterator[str]:
     articles = len(record.get("train_ids") or ())
-    data = facts.training_data or f"Data: {', '.join(facts.datasets) or 'not recorded'}."
+    data = facts.training_data or f"Data: {', '.join(map(plain_text, facts.datasets)) or 'not recorded'}."
     if articles:
         data += f" {articles} documents or parts of documents, whose ids stand in `training_record.json`."
     yield data
@@ -309,9 +277,9 @@ def _training(facts: CardFacts, record: Mapping[str, Any], given: Mapping[str, A
         last = run is runs[-1]
         if run.get("command"):
             yield "Command:" if last else "First command:" if number == 0 else "Then:"
-            yield f"```sh\n{' '.join(_quoted(argument) for argument in run['command'])}\n```"
+            yield code_block(shell_command(list(run["command"])), "sh")
         if run.get("weights_averaged_over"):
-            steps = ", ".join(run["weights_averaged_over"])
+            steps = ", ".join(map(plain_text, run["weights_averaged_over"]))
             share = run.get("share_of_the_start")
             mixed = f", with a share of {share:.0%} of those that it started from" if share else ""
             these = "These weights are" if last else "The next command started from"
@@ -324,7 +292,8 @@ def _training(facts: CardFacts, record: Mapping[str, Any], given: Mapping[str, A
     values |= {f"version of {name}": number for name, number in (record.get("versions") or {}).items()}
     if values:
         yield "Hyper-parameters:"
-        yield "| | |\n|---|---|\n" + "\n".join(f"| {name} | {value} |" for name, value in values.items())
+        rows = (f"| {plain_text(name)} | {plain_text(value)} |" for name, value in values.items())
+        yield "| | |\n|---|---|\n" + "\n".join(rows)
 
 
 def _runs(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -341,10 +310,6 @@ def _options(command: Sequence[str]) -> dict[str, str]:
         name[2:]: value for name, value in pairwise(command) if name.startswith("--") and not value.startswith("--")
     }
     return {name: value for name, value in named.items() if name not in _NO_HYPER_PARAMETERS}
-
-
-def _quoted(argument: str) -> str:
-    return f"'{argument}'" if re.search(r"[\s{}\"]", argument) else argument
 
 
 def _corpus(scores: Mapping[str, Any]) -> str:
@@ -371,20 +336,20 @@ def _rows(values: Mapping[str, Any]) -> dict[str, tuple[float, str]]:
 
 
 def _table(rows: Mapping[str, tuple[float, str]]) -> str:
-    lines = [f"| {_SCORES[name]} | {value:.4f} | {interval} |" for name, (value, interval) in rows.items()]
+    lines = [f"| {_SCORES[name]} | {value:.4f} | {plain_text(interval)} |" for name, (value, interval) in rows.items()]
     return "\n".join(["| | F1 | 95 % |", "|---|---|---|", *lines])
 
 
 def _test_scores(scores: Mapping[str, Any]) -> Iterator[str]:
     yield (
-        f"From the text alone; fractions of 1, micro over {scores['documents']} documents, with 95 % bootstrap "
+        f"From the text alone; fractions of 1, micro over {scores['documents']:d} documents, with 95 % bootstrap "
         "intervals over documents."
     )
     yield _table(_named_scores(scores))
     hard = scores["hard_cases"]
     yield (
         "Hard cases (the mention's own candidates lack the entity, another mention's have it): "
-        f"{hard['accuracy']:.4f} of {hard['mentions']} right."
+        f"{hard['accuracy']:.4f} of {hard['mentions']:d} right."
     )
     table = scores["alias_table"]
     share, recall = table["gold_share_of_spans_with_candidates"], table["candidate_recall_of_linked_mentions"]

@@ -7,11 +7,15 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from huggingface_hub.utils import validate_repo_id
+
 from ..modeling_corefel import CorefELModel
 from ..processing_corefel import KNOWLEDGE_BASE_FOLDER, CorefELProcessor
-from ..repositories import upload_folder
+from ..repositories import checked_name, upload_folder
+from ..utils.files import whole_file
+from ..utils.json_files import read_json_object
 from .card import CardFacts, model_card_of_folder, point_card_to
-from .fingerprint import save_fingerprint
+from .fingerprint import check_fingerprint, save_fingerprint
 
 __all__ = ["STUB_FILE", "publish", "save_stub"]
 
@@ -65,13 +69,18 @@ def publish(
 
     Raises:
         OSError: When a file is missing, or the Hub refuses.
-        ValueError: When the folder cannot be loaded, or must be private and the repository is public.
+        ValueError: When the folder cannot be loaded or lacks weights, when the repository's name is none, or when it
+            must be private and is public.
     """
-    folder = Path(folder)
+    folder = Path(checked_name(folder))
+    validate_repo_id(repo_id)
     if not any(folder.glob("*.safetensors")):
         raise FileNotFoundError(f"{folder}: no *.safetensors; save the model with save_pretrained")
     processor = CorefELProcessor.from_pretrained(folder)
     model = CorefELModel.from_pretrained(folder)
+    model.check_weights()
+    # Those who load it are told by the new one; whoever publishes it, by the one that was saved with it.
+    check_fingerprint(model, processor, str(folder))
     with tempfile.TemporaryDirectory() as temporary:
         staged = Path(temporary)
         for path in _files(folder):
@@ -119,7 +128,7 @@ def _files(folder: Path) -> list[Path]:
 
 def _config(folder: Path) -> str:
     """The configuration with the stub's classes, and without the place where the encoder lay on this machine."""
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    config = read_json_object(folder / "config.json")
     for part in (config, config["encoder_config"]):
         if Path(part.get("_name_or_path") or "").is_absolute():
             part["_name_or_path"] = Path(part["_name_or_path"]).name
@@ -143,5 +152,7 @@ def _link_or_copy(source: Path, target: Path) -> None:
 
 def _rewrite(path: Path, text: str) -> None:
     """Writes a file of its own in place of a link."""
-    path.unlink(missing_ok=True)
-    path.write_text(text, encoding="utf-8")
+    if path.is_symlink():
+        path.unlink()
+    with whole_file(path) as partial:
+        partial.write_text(text, encoding="utf-8")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .card_text import plain_text
+
 __all__ = ["score_table"]
 
 _HEADER = (
@@ -25,17 +27,17 @@ def score_table(runs: Sequence[Mapping[str, Any]]) -> str:
 
 def _row(run: Mapping[str, Any]) -> str:
     table, hard = run["alias_table"], run["hard_cases"]
-    note = f", {run['table']}" if run.get("table") else ""
+    note = f", {plain_text(run['table'])}" if run.get("table") else ""
     given = bool(run.get("given_mentions"))
     share = "" if given else f"{table['gold_share_of_spans_with_candidates']:.0%}"
     cells = (
-        f"{run.get('corpus', 'DWIE')} {run.get('split', 'test')}{note}",
-        str(run.get("mention_scope", "named")),
+        f"{plain_text(run.get('corpus', 'DWIE'))} {plain_text(run.get('split', 'test'))}{note}",
+        plain_text(run.get("mention_scope", "named")),
         "yes" if given else "",
         f"{run['coreference']['average_f1']:.1%}",
         f"{run['entity_linking']['el_m']['f1']:.1%}",
         f"{run['entity_linking']['el_h']['f1']:.1%}",
-        f"{hard['accuracy']:.1%} of {hard['mentions']}",
+        f"{hard['accuracy']:.1%} of {hard['mentions']:d}",
         f"{table['candidate_recall_of_linked_mentions']:.1%}",
         share,
     )

@@ -17,6 +17,7 @@ from ..alignment import AlignmentReport
 from ..annotating import decode_batch
 from ..documents import Document, Mention
 from ..hub import CardFacts, model_card, save_fingerprint, save_stub
+from ..hub.card_text import plain_text
 from ..metrics import evaluate
 from ..modeling_corefel import CorefELModel
 from ..processing_corefel import CorefELProcessor
@@ -358,7 +359,8 @@ class CorefELTrainer(WholeSavingTrainer):
                 language=language or CardFacts.language,
                 base_model=finetuned_from,
                 datasets=data,
-                training_data=f"{dataset_size} documents" + (f" of {', '.join(data)}." if data else "."),
+                training_data=f"{dataset_size} documents"
+                + (f" of {', '.join(map(plain_text, data))}." if data else "."),
             ),
             repo_id=self.hub_model_id or model_name or Path(self.args.output_dir).name,
             knowledge_base={name: getattr(kb, name) for name in ("num_surfaces", "num_entities", "vector_size")},

@@ -1,0 +1,56 @@
+"""Sizes and checksums of a saved model's files, so that a damaged or replaced one is named when it is loaded.
+
+The knowledge base has its own, in its folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+__all__ = ["changed_files", "checksums"]
+
+# What a model and its processor are loaded from; cards, records and states of training are not.
+_PATTERNS = (
+    "config.json",
+    "processor_config.json",
+    "model*.safetensors",
+    "model*.safetensors.index.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "vocab.*",
+    "merges.txt",
+    "*.model",
+)
+
+
+def checksums(folder: str | Path) -> dict[str, dict[str, Any]]:
+    """Return size in bytes and SHA-256 of the files that a model and its processor are loaded from, by name."""
+    folder = Path(folder)
+    names = sorted({path.name for pattern in _PATTERNS for path in folder.glob(pattern) if path.is_file()})
+    return {name: _checksum(folder / name) for name in names}
+
+
+def changed_files(folder: str | Path, saved: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return the names of the files that are not as they were saved.
+
+    Args:
+        folder: Where they are. One that is not there is left out: of a Hub repository, not all are downloaded.
+        saved: What `checksums` returned.
+    """
+    paths = {name: Path(folder) / name for name in saved if Path(name).name == name}
+    return [
+        name
+        for name, path in paths.items()
+        if path.is_file() and (path.stat().st_size != saved[name]["bytes"] or _checksum(path) != dict(saved[name]))
+    ]
+
+
+def _checksum(path: Path) -> dict[str, Any]:
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return {"bytes": path.stat().st_size, "sha256": digest}
