@@ -127,6 +127,8 @@ def encoder_config_of(fields: Mapping[str, Any]) -> PretrainedConfig:
         if fields.get("auto_map"):
             raise _refusal("CorefELConfig.encoder_config.auto_map", fields["auto_map"])
         raise ValueError(f"CorefELConfig.encoder_config.model_type must be one that transformers knows; got {kind!r}")
+    if CONFIG_MAPPING[kind] not in MODEL_MAPPING:
+        raise ValueError(f"CorefELConfig.encoder_config.model_type: transformers has no encoder of the kind {kind!r}")
     if loading is None:
         for field, value in _implementations(fields):
             raise _refusal(f"CorefELConfig.encoder_config.{field}", value)

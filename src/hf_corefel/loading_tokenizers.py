@@ -10,14 +10,13 @@ from transformers.utils import cached_file
 
 from .foreign_code import check_tokenizer_code, loading_from
 from .repositories import HubOptions
-from .utils.json_files import read_json, read_json_object
+from .utils.json_files import read_json_object
 
 __all__ = ["load_tokenizer"]
 
 _CONFIG = "tokenizer_config.json"
-# What else a tokenizer may consist of, and what is in it. Those of a Hub repository are read by transformers alone.
-_OBJECTS = ("special_tokens_map.json", "added_tokens.json", "vocab.json")
-_OTHERS = ("tokenizer.json",)
+# Objects that are read for a tokenizer beside it. Those of a Hub repository are read by transformers alone.
+_OBJECTS = ("config.json", "tokenizer.json", "special_tokens_map.json", "added_tokens.json", "vocab.json")
 
 
 def load_tokenizer(name: str, options: HubOptions | None = None, *, trust_remote_code: bool = False) -> Any:
@@ -43,7 +42,9 @@ def load_tokenizer(name: str, options: HubOptions | None = None, *, trust_remote
         )
         if config is not None:
             check_tokenizer_code(read_json_object(config), config)
-        _check_files(Path(name))
+        for path in (Path(name) / file for file in _OBJECTS):
+            if path.is_file():
+                read_json_object(path)
         try:
             return AutoTokenizer.from_pretrained(name, trust_remote_code=trust_remote_code, **options.to_kwargs())
         except (KeyboardInterrupt, SystemExit, OSError, MemoryError):
@@ -54,10 +55,3 @@ def load_tokenizer(name: str, options: HubOptions | None = None, *, trust_remote
                 f"{name}: the tokenizer cannot be loaded from tokenizer.json and {_CONFIG} "
                 f"({type(error).__name__}: {error}); copy or save it again"
             ) from error
-
-
-def _check_files(folder: Path) -> None:
-    for name in (*_OBJECTS, *_OTHERS):
-        path = folder / name
-        if path.is_file():
-            (read_json_object if name in _OBJECTS else read_json)(path)

@@ -87,6 +87,8 @@ class CorefELPipeline(Pipeline):
     _load_processor = False
     _load_image_processor = False
     _load_feature_extractor = False
+    # Left open, transformers looks for one, and asks to run its code.
+    _load_video_processor = False
 
     _pushing = False
 

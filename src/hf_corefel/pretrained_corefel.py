@@ -110,8 +110,12 @@ class CorefELPreTrainedModel(PreTrainedModel):
                     output_loading_info=True,
                     **kwargs,
                 )
-        except (torch.OutOfMemoryError, OSError, ValueError):
+        except (torch.OutOfMemoryError, OSError):
             raise
+        except ValueError as error:
+            if name in str(error):
+                raise
+            raise ValueError(f"{name}: {error}") from error
         # What transformers and torch make of files that do not fit each other is of many kinds.
         except (
             ArithmeticError,

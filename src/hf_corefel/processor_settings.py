@@ -33,7 +33,8 @@ def read_settings(path: str | Path) -> dict[str, Any]:
     """Return the settings in a file, checked as the fields of a `CorefELConfig` are.
 
     Raises:
-        ValueError: When it is damaged, names code, lacks a field, or has an unknown or a bad one; the message names both.
+        ValueError: When it is damaged, names code, lacks a field, or has an unknown or a bad one; the message names
+            both.
         OSError: When it cannot be read.
     """
     content = read_json_object(path)

@@ -60,7 +60,7 @@ def _register() -> None:
     # What is imported here would otherwise register in its turn, before it is complete.
     with _under_way():
         # The first, so that no thread waits for transformers while it holds the lock of a module of ours.
-        from transformers import AutoConfig, AutoModel, AutoProcessor
+        from transformers import AutoConfig, AutoModel, AutoProcessor, AutoTokenizer, PreTrainedTokenizerFast
 
         from .configuration_corefel import CorefELConfig
         from .modeling_corefel import CorefELModel
@@ -70,6 +70,8 @@ def _register() -> None:
         AutoConfig.register(CorefELConfig.model_type, CorefELConfig, exist_ok=True)
         AutoModel.register(CorefELConfig, CorefELModel, exist_ok=True)
         AutoProcessor.register(CorefELConfig, CorefELProcessor, exist_ok=True)
+        # For tokenizers whose class is unknown: AutoTokenizer would otherwise ask to run code that they name.
+        AutoTokenizer.register(CorefELConfig, fast_tokenizer_class=PreTrainedTokenizerFast, exist_ok=True)
         register_pipeline()
     _registered.set()
 

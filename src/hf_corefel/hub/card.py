@@ -140,8 +140,9 @@ def model_card_of_folder(folder: str | Path, *, facts: CardFacts | None = None, 
             return {}
         content = read_json(path)
         try:
-            if content:
-                render(content)
+            if type(content) is not (list if render is score_table else dict):
+                raise TypeError(f"a {type(content).__name__}")
+            render(content)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             raise ValueError(
                 f"{path}: not what this package writes there ({type(error).__name__}: {error}); remove or repair it"

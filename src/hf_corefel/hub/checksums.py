@@ -6,11 +6,10 @@ The knowledge base has its own, in its folder.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["changed_files", "checksums"]
+__all__ = ["checksums"]
 
 # What a model and its processor are loaded from; cards, records and states of training are not.
 _PATTERNS = (
@@ -33,21 +32,6 @@ def checksums(folder: str | Path) -> dict[str, dict[str, Any]]:
     folder = Path(folder)
     names = sorted({path.name for pattern in _PATTERNS for path in folder.glob(pattern) if path.is_file()})
     return {name: _checksum(folder / name) for name in names}
-
-
-def changed_files(folder: str | Path, saved: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Return the names of the files that are not as they were saved.
-
-    Args:
-        folder: Where they are. One that is not there is left out: of a Hub repository, not all are downloaded.
-        saved: What `checksums` returned.
-    """
-    paths = {name: Path(folder) / name for name in saved if Path(name).name == name}
-    return [
-        name
-        for name, path in paths.items()
-        if path.is_file() and (path.stat().st_size != saved[name]["bytes"] or _checksum(path) != dict(saved[name]))
-    ]
 
 
 def _checksum(path: Path) -> dict[str, Any]:

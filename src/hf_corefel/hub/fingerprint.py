@@ -28,7 +28,7 @@ from ..repositories import FINGERPRINT_FILE, HubOptions
 from ..utils.files import whole_file
 from ..utils.json_files import read_json_object
 from ..version import __version__
-from .checksums import changed_files, checksums
+from .checksums import checksums
 
 __all__ = ["FingerprintWarning", "check_fingerprint", "compare_fingerprints", "fingerprint", "save_fingerprint"]
 
@@ -48,17 +48,20 @@ class FingerprintWarning(UserWarning):
     """A loaded model does not do what it did when it was saved."""
 
 
-def fingerprint(model: CorefELModel, processor: CorefELProcessor) -> dict[str, Any]:
-    """Token ids, scores and knowledge base of the probe, in plain types.
+def fingerprint(model: CorefELModel, processor: CorefELProcessor, folder: str | Path | None = None) -> dict[str, Any]:
+    """Token ids, scores and knowledge base of the probe, and checksums of the files, in plain types.
 
     Args:
         model: The model, on any device.
         processor: Its processor.
+        folder: Where their files are; where the model came from when None.
 
     Returns:
         ``token_ids``; ``scores`` of the N given mentions (``mention`` [N], ``link`` [N, K], ``pair`` [N, N]), which do
-        not depend on the knowledge base; ``knowledge_base``: sizes, and candidates and vectors of some entities.
+        not depend on the knowledge base; ``knowledge_base``: sizes, and candidates and vectors of some entities;
+        ``files``: see `checksums`.
     """
+    place = folder or model.name_or_path
     offsets = [(_TEXT.index(surface), _TEXT.index(surface) + len(surface)) for surface in _SURFACES]
     document = Document(_TEXT, mentions=offsets, candidates={each: list(_CANDIDATES) for each in offsets})
     batch = processor([document]).to(model.device)
@@ -83,6 +86,7 @@ def fingerprint(model: CorefELModel, processor: CorefELProcessor) -> dict[str, A
         "head": [model.config.head, model.config.root_score],
         "dtype": str(model.dtype).removeprefix("torch."),
         "knowledge_base": _describe(processor.knowledge_base),
+        "files": checksums(place) if place and Path(place).is_dir() else {},
         "versions": {
             "hf-corefel": __version__,
             "tokenizers": tokenizers.__version__,
@@ -95,12 +99,11 @@ def fingerprint(model: CorefELModel, processor: CorefELProcessor) -> dict[str, A
 def save_fingerprint(model: CorefELModel, processor: CorefELProcessor, folder: str | Path) -> Path:
     """Writes the fingerprint beside a saved model and processor, last: saving either of them again removes it.
 
-    It holds the checksums of their files too.
+    Its checksums are those of the files in the folder.
     """
     path = Path(folder) / FINGERPRINT_FILE
-    content = {**fingerprint(model, processor), "files": checksums(folder)}
     with whole_file(path) as partial:
-        partial.write_text(json.dumps(content) + "\n", encoding="utf-8")
+        partial.write_text(json.dumps(fingerprint(model, processor, folder)) + "\n", encoding="utf-8")
     return path
 
 
@@ -136,14 +139,8 @@ def check_fingerprint(
         return []
     try:
         saved = read_json_object(path)
-        differences = compare_fingerprints(saved, fingerprint(model, processor), knowledge_base=own_knowledge_base)
-        changed = changed_files(Path(path).parent, saved.get("files") or {})
-        if changed:
-            differences.insert(
-                0,
-                f"{', '.join(changed)} changed since; copy the model again, or if the change is meant, save or publish "
-                "model and processor together.",
-            )
+        now = fingerprint(model, processor, Path(path).parent)
+        differences = compare_fingerprints(saved, now, knowledge_base=own_knowledge_base)
     except (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError) as error:
         differences = [f"the fingerprint {path} cannot be read ({type(error).__name__}: {error}); save the model again"]
     if differences:
@@ -166,6 +163,13 @@ def compare_fingerprints(saved: dict[str, Any], now: dict[str, Any], *, knowledg
     if saved["format_version"] != now["format_version"] or saved["text"] != now["text"]:
         return []  # of another release, whose probe was another one
     differences = []
+    # One that is not there is no difference: of a Hub repository, not all files are downloaded.
+    files = [name for name, values in now["files"].items() if saved.get("files", {}).get(name, values) != values]
+    if files:
+        differences.append(
+            f"These files changed: {', '.join(files)}. Copy the model again, or if they were changed on purpose, save "
+            "or publish model and processor together."
+        )
     if saved["token_ids"] != now["token_ids"]:
         differences.append(
             "The tokenizer differs: it splits the probe into other pieces. Use the one that the model was saved with"
