@@ -175,7 +175,8 @@ def _without_prefix(development: Mapping[str, Any] | None) -> dict[str, Any]:
 
 def point_card_to(card: str, repo_id: str) -> str:
     """A card that this package wrote, with the lines on how to use it naming a repository; others as they are."""
-    pattern = re.compile(f"{re.escape(_USE_BEGIN)}.*?{re.escape(_USE_END)}", re.DOTALL)
+    # Lines of their own: the names in a card may hold anything.
+    pattern = re.compile(f"^{re.escape(_USE_BEGIN)}$.*?^{re.escape(_USE_END)}$", re.DOTALL | re.MULTILINE)
     return pattern.sub(lambda _: _usage(repo_id), card)
 
 
