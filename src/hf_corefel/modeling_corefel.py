@@ -22,7 +22,16 @@ from .layers.matches import match_features
 from .model_output import CorefELOutput
 from .pretrained_corefel import CorefELPreTrainedModel
 from .repositories import HubOptions, checked_name
-from .weights import WeightsWarning, check_size, count_saved, drawn_weights, find_weights, not_finite, some_of
+from .weights import (
+    WeightsWarning,
+    check_size,
+    drawn_weights,
+    find_weights,
+    not_finite,
+    saved_shapes,
+    size_is_expected,
+    some_of,
+)
 
 __all__ = ["CorefELModel", "CorefELOutput", "CorefELPreTrainedModel"]
 
@@ -66,6 +75,15 @@ class CorefELModel(CorefELPreTrainedModel):
     def __init__(self, config: CorefELConfig) -> None:
         super().__init__(config)
         config.check_values()
+        if size_is_expected():
+            with torch.device("meta"):
+                self._build(config)
+            check_size(self, config.to_dict())
+        self._build(config)
+        self.post_init()
+
+    def _build(self, config: CorefELConfig) -> None:
+        """Creates all modules; their values are uninitialised."""
         # In the precision of the rest, not the one that the encoder was stored in.
         encoder = AutoModel.from_config(
             copy.deepcopy(config.encoder_config),
@@ -94,13 +112,12 @@ class CorefELModel(CorefELPreTrainedModel):
             config.longest_span,
             config.width_embedding_size if config.use_width_prior else 0,
         )
+        self._modules_of_heads: set[str] = set()
         self._add_modules(set(config.head_modules) | modules_of(config.head, config.root_score))
-        self.post_init()
-        check_size(self, config.to_dict())
 
     def _add_modules(self, names: set[str]) -> None:
         """Creates the scorers and vectors of `names` that do not exist yet; their values are uninitialised."""
-        config, has = self.config, set(getattr(self, "_modules_of_heads", ()))
+        config, has = self.config, self._modules_of_heads
         # A vector needs the scorer that it belongs to.
         owners = {_PAIR_ROOT: _PAIRS, _ENTITY_ROOT: _ENTITIES, _NIL: _ENTITIES}
         names = names | {owners[name] for name in names if name in owners}
@@ -212,7 +229,7 @@ class CorefELModel(CorefELPreTrainedModel):
         if settings["use_safetensors"]:
             places = {key: settings[key] for key in ("subfolder", "variant") if settings.get(key)}
             opt_in = ', or if you trust them, say encoder_kwargs={"use_safetensors": False}'
-            count_saved(find_weights(name, options, opt_in=opt_in, **places))
+            saved_shapes(find_weights(name, options, opt_in=opt_in, **places))
         encoder, info = AutoModel.from_pretrained(name, output_loading_info=True, **settings)
         missing = sorted(key for key in info["missing_keys"] if not key.startswith("pooler."))
         for names, text in (

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -18,11 +19,11 @@ from .layers.matches import LateInput
 from .repositories import FINGERPRINT_FILE, HubOptions, Origin, checked_name, weights_version
 from .weights import (
     WeightsWarning,
-    count_saved,
     drawn_weights,
     expecting,
     find_weights,
     not_finite,
+    saved_shapes,
     some_of,
     still_as_drawn,
 )
@@ -95,13 +96,14 @@ class CorefELPreTrainedModel(PreTrainedModel):
             kwargs.pop("output_loading_info", False),
             kwargs.pop("ignore_mismatched_sizes", False),
         )
-        name, saved = "the model", None
+        name, shapes = "the model", None
         if given is not None:
             name = checked_name(given)
             places = {key: kwargs[key] for key in ("subfolder", "variant") if kwargs.get(key)}
-            saved = count_saved(find_weights(name, options, **places))
+            shapes = saved_shapes(find_weights(name, options, **places))
+        size = None if shapes is None else sum(map(math.prod, shapes.values()))
         try:
-            with loading_from(name, options, trust_remote_code=trust), expecting(name, saved):
+            with loading_from(name, options, trust_remote_code=trust), expecting(name, size):
                 model, info = super().from_pretrained(
                     given,
                     *args,
@@ -128,10 +130,11 @@ class CorefELPreTrainedModel(PreTrainedModel):
         ) as error:
             raise ValueError(f"{name}: the model cannot be loaded ({type(error).__name__}: {error})") from error
         if info["mismatched_keys"] and not mismatched_too:
-            key, there, here = sorted(info["mismatched_keys"], key=str)[0]
+            key = _names(info["mismatched_keys"])[0]
+            there, here = (shapes or {}).get(key, "another"), tuple(model.get_parameter(key).shape)
             raise ValueError(
-                f"{name}: the weight {key} is of size {tuple(there)}, and config.json asks for {tuple(here)}; "
-                "copy or save the model again, or say ignore_mismatched_sizes=True to train it anew"
+                f"{name}: the weight {key} is of size {there}, and config.json asks for {here}; copy or save the model "
+                "again, or say ignore_mismatched_sizes=True to train it anew"
             )
         model.origin = Origin(options, weights_version(model), trust)
         model._note_weights(name, info)
@@ -140,7 +143,7 @@ class CorefELPreTrainedModel(PreTrainedModel):
 
     def _note_weights(self, name: str, info: Mapping[str, Any]) -> None:
         """Remembers which weights a folder lacked, and warns of those that it should not lack, have, or hold."""
-        missing = sorted({*info["missing_keys"], *(key for key, *_ in info["mismatched_keys"])})
+        missing = sorted({*info["missing_keys"], *_names(info["mismatched_keys"])})
         self._drawn = drawn_weights(self, missing)
         broken, beyond = not_finite(self), sorted(info["unexpected_keys"])
         for names, text in (
@@ -180,3 +183,8 @@ class CorefELPreTrainedModel(PreTrainedModel):
                 f"{where}: {len(broken)} weights hold NaN or infinite values ({some_of(broken)}); copy the model "
                 "again, or take an earlier checkpoint"
             )
+
+
+def _names(mismatched: Iterable[Any]) -> list[str]:
+    """Names of weights of another size: transformers 5 gives their sizes beside them, version 4 the names alone."""
+    return sorted(entry if isinstance(entry, str) else entry[0] for entry in mismatched)

@@ -20,11 +20,12 @@ from .utils.json_files import read_json_object
 __all__ = [
     "WeightsWarning",
     "check_size",
-    "count_saved",
     "drawn_weights",
     "expecting",
     "find_weights",
     "not_finite",
+    "saved_shapes",
+    "size_is_expected",
     "some_of",
     "still_as_drawn",
 ]
@@ -124,24 +125,20 @@ def _shards(index: Path) -> list[str]:
     return sorted(set(weight_map.values()))
 
 
-def count_saved(paths: Iterable[Path]) -> int:
-    """Return the number of weights in safetensors files, whose headers are checked by that.
+def saved_shapes(paths: Iterable[Path]) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of the weights in safetensors files, whose headers are checked by that.
 
     Raises:
         ValueError: When one is damaged; the message names it.
     """
-    total = 0
+    shapes: dict[str, tuple[int, ...]] = {}
     for path in paths:
         try:
             with safe_open(path, framework="pt") as file:
-                for name in file.keys():  # noqa: SIM118
-                    count = 1
-                    for size in file.get_slice(name).get_shape():
-                        count *= size
-                    total += count
+                shapes.update((name, tuple(file.get_slice(name).get_shape())) for name in file.keys())  # noqa: SIM118
         except (SafetensorError, ValueError, TypeError, KeyError) as error:
             raise ValueError(f"{path}: damaged or no safetensors file ({error}); copy or save it again") from error
-    return total
+    return shapes
 
 
 _saved: ContextVar[tuple[str, int] | None] = ContextVar("saved", default=None)
@@ -162,11 +159,16 @@ def expecting(name: str, saved: int | None) -> Iterator[None]:
         _saved.reset(token)
 
 
+def size_is_expected() -> bool:
+    """Whether a model that is made now is to be of the size of saved weights."""
+    return _saved.get() is not None
+
+
 def check_size(model: nn.Module, config: Mapping[str, Any]) -> None:
-    """Check that a model is about as large as what was saved: loading makes it without memory and then asks for it.
+    """Check that a model is about as large as what was saved, before memory is asked for.
 
     Args:
-        model: The model.
+        model: The model on the device ``meta``.
         config: Its configuration as a dict.
 
     Raises:

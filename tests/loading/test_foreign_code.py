@@ -109,7 +109,10 @@ CASES: dict[str, tuple[Callable[[Path], object], str | None]] = {
         lambda f: edit_encoder(f, auto_map=AUTO_MAP, model_type="evil"),
         "encoder_config.auto_map names",
     ),
-    "encoder without a class": (lambda f: edit_encoder(f, **NESTED), "encoder_config.model_type"),
+    "encoder without a class": (
+        lambda f: edit_encoder(f, **{**NESTED, "model_type": "trocr"}),
+        "encoder_config.model_type",
+    ),
     "encoder within an encoder": (
         lambda f: edit_encoder(f, model_type="encoder-decoder", encoder=NESTED, decoder=NESTED),
         "encoder_config.model_type",

@@ -32,7 +32,8 @@ from transformers.utils import logging
 
 logging.set_verbosity_error()
 logging.disable_progress_bar()
-folder, names, text, counts, limit = Path(sys.argv[1]), json.loads(sys.argv[2]), sys.argv[3], json.loads(sys.argv[4]), 60
+folder, text, limit = Path(sys.argv[1]), sys.argv[3], 60
+names, counts = json.loads(sys.argv[2]), json.loads(sys.argv[4])
 
 
 def flipped(whole, draw):
@@ -64,12 +65,14 @@ def case(name, content, right):
         try:
             found = annotate()
         except (OSError, ValueError) as error:
-            return "error" if str(folder) in str(error) else f"an error that names no file: {error!r}"
+            found = error
         except BaseException:
             return traceback.format_exc()
     said = " ".join(str(item.message) for item in caught if issubclass(item.category, FingerprintWarning))
     if name in said:
         return "warned"
+    if isinstance(found, Exception):
+        return "error" if str(folder) in str(found) else f"an error that names no file: {found!r}"
     return "right" if found == right else f"another answer in silence, {content[:300]!r}"
 
 
