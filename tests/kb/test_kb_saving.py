@@ -203,3 +203,24 @@ def test_a_reader_meets_the_moment_of_the_switch(folder: Path, monkeypatch: pyte
     monkeypatch.setattr(opening, "_check_file", check_after_a_switch)
     kb = KnowledgeBase.from_pretrained(folder)
     assert [candidate.entity for surface in "cd" for candidate in kb.candidates(surface)] == ["C", "D"]
+
+
+def test_files_that_cannot_be_removed_yet(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on Windows, where a file that a process has mapped stays."""
+    unlink = Path.unlink
+
+    def refuse(path: Path, missing_ok: bool = False) -> None:
+        if path.suffix in (".marisa", ".safetensors"):
+            raise PermissionError(13, "Permission denied", str(path))
+        unlink(path, missing_ok=missing_ok)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", refuse)
+        for name in "CD":
+            with KnowledgeBase.edit(folder) as kb:
+                kb.add(name, ["shared"])
+            assert name in found(folder, "shared")
+    assert len(names(folder)) > 5
+    with KnowledgeBase.edit(folder) as kb:
+        kb.add("E", ["shared"])
+    assert (len(names(folder)), sorted(found(folder, "shared"))) == (5, ["C", "D", "E"])

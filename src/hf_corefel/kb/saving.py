@@ -75,10 +75,10 @@ def save_folder(folder: Path, tables: Tables, fallback: Fallback, index: Fallbac
     if index is not None:
         index.check()
     _remove_unnamed(folder, _leftover_names(folder))
-    old = _named_files(folder)
+    old = {*_named_files(folder), *_leftover_names(folder)}
     unfinished = folder / _UNFINISHED
     try:
-        unfinished.mkdir()
+        unfinished.mkdir(exist_ok=True)
         contents = _contents(tables, index)
         names = _free_names(folder, contents)
         write_json(unfinished / _NAMES_FILE, {"names": sorted({*old, *names.values()})})
@@ -165,7 +165,12 @@ def _leftover_names(folder: Path) -> set[str]:
 
 def _remove_unnamed(folder: Path, candidates: set[str]) -> None:
     """Remove those files that the folder's configuration does not name, and what an unfinished version left."""
+    kept = []
     for name in candidates - _named_files(folder):
-        (folder / name).unlink(missing_ok=True)
-    if (folder / _UNFINISHED).is_dir():
+        try:
+            (folder / name).unlink(missing_ok=True)
+        except PermissionError:
+            # Windows keeps what a process has mapped; the list of names stays for the next writer then.
+            kept.append(name)
+    if not kept and (folder / _UNFINISHED).is_dir():
         shutil.rmtree(folder / _UNFINISHED)
