@@ -7,11 +7,12 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from hf_corefel.utils.files import FileBusyError, locked, partial_path, whole_file
+from hf_corefel.utils.files import FileBusyError, file_identity, locked, overwrites, partial_path, whole_file
 
 
 def test_file_is_in_place_when_the_block_ends(tmp_path: Path) -> None:
@@ -133,3 +134,52 @@ def test_writers_that_wait_come_one_at_a_time(tmp_path: Path) -> None:
     running = [subprocess.Popen([sys.executable, "-c", code, str(counter)]) for _ in range(4)]
     assert [process.wait(timeout=60) for process in running] == [0, 0, 0, 0]
     assert counter.read_text() == "400"
+
+
+def fail_in_the_middle(path: Path, content: str) -> RuntimeError:
+    """The error that ends the writing of a partial file that is kept."""
+    error = RuntimeError("in the middle")
+    with suppress(RuntimeError), whole_file(path, keep_partial=True) as partial:
+        partial.write_text(content)
+        raise error
+    return error
+
+
+def test_partial_file_is_kept_when_asked_and_not_empty(tmp_path: Path) -> None:
+    path = tmp_path / "results.txt"
+    path.write_text("earlier")
+    assert not hasattr(fail_in_the_middle(path, ""), "__notes__")
+    assert list(tmp_path.iterdir()) == [path]
+    (note,) = fail_in_the_middle(path, "ne").__notes__
+    assert note == f"what was finished is in {partial_path(path)}; the next run that writes {path} replaces it"
+    assert (path.read_text(), partial_path(path).read_text()) == ("earlier", "ne")
+
+
+def test_open_files_are_written_as_they_are(tmp_path: Path) -> None:
+    path, link = tmp_path / "log", tmp_path / "link"
+    with path.open("w") as file:
+        for name in (f"/dev/fd/{file.fileno()}", f"/proc/self/fd/{file.fileno()}"):
+            if Path(name).exists():
+                with whole_file(name) as place:
+                    assert place == Path(name)
+                link.unlink(missing_ok=True)
+                link.symlink_to(name)
+                with whole_file(link) as place:
+                    assert place == link
+    assert {item.name for item in tmp_path.iterdir()} <= {"log", "link"}
+
+
+def test_files_are_told_under_every_name(tmp_path: Path) -> None:
+    path, hard, soft = tmp_path / "file", tmp_path / "hard", tmp_path / "soft"
+    path.write_text("x")
+    hard.hardlink_to(path)
+    soft.symlink_to(path)
+    with path.open() as file:
+        assert {file_identity(name) for name in (path, str(hard), soft, file.fileno())} == {file_identity(path)}
+    nothing = ["/dev/null", tmp_path, tmp_path / "none", "x" * 300, "null\x00"]
+    assert {file_identity(name) for name in nothing} == {None}
+    inputs = {identity for identity in [file_identity(path)] if identity is not None}
+    assert all(overwrites(name, inputs) for name in (path, hard, soft))
+    assert not overwrites(tmp_path / "none", inputs) and not overwrites(path, set())
+    partial_path(tmp_path / "next").hardlink_to(path)
+    assert overwrites(tmp_path / "next", inputs)

@@ -15,6 +15,7 @@ from huggingface_hub import HfApi
 
 from ..documents import Document
 from ..transport import hub_errors
+from ..utils.files import whole_file
 from .builders import CorpusBuilder
 from .errors import CorpusError
 from .loading import load_builder
@@ -75,11 +76,13 @@ def export_corpus(
                 path = f"{config}/{split}-00000-of-00001.parquet"
                 (out / config).mkdir(parents=True, exist_ok=True)
                 # The schema's metadata names feature types that earlier generations of `datasets` do not know.
-                parquet.write_table(dataset.data.table.replace_schema_metadata(None), out / path)
+                with whole_file(out / path) as place:
+                    parquet.write_table(dataset.data.table.replace_schema_metadata(None), place)
                 exported.append(ExportedSplit(config, split, path, corpus_statistics(map(Document.from_dict, dataset))))
             # Windows removes no folder whose files are mapped.
             del built, dataset
-    (out / "README.md").write_text(dataset_card(builder, exported), encoding="utf-8")
+    with whole_file(out / "README.md") as place:
+        place.write_text(dataset_card(builder, exported), encoding="utf-8")
     return exported
 
 
