@@ -183,3 +183,11 @@ def test_files_are_told_under_every_name(tmp_path: Path) -> None:
     assert not overwrites(tmp_path / "none", inputs) and not overwrites(path, set())
     partial_path(tmp_path / "next").hardlink_to(path)
     assert overwrites(tmp_path / "next", inputs)
+
+
+def test_no_folder_is_made(tmp_path: Path) -> None:
+    path = tmp_path / "none" / "results.txt"
+    with pytest.raises(FileNotFoundError) as caught, whole_file(path):
+        pass
+    assert caught.value.filename == str(path)
+    assert not list(tmp_path.iterdir())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -69,8 +70,10 @@ def locked(path: Path, *, timeout: float = 0.0) -> Iterator[None]:
 
     Raises:
         FileBusyError: When another writer still holds the lock after that time.
-        OSError: When the lock's file cannot be made.
+        OSError: When there is no such folder, or the lock's file cannot be made.
     """
+    if not os.path.isdir(path.parent):  # which the lock would make
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
     place = _lock_path(path)
     lock = FileLock(place, timeout=timeout, is_singleton=False, thread_local=False)
     try:
