@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -158,8 +159,10 @@ class CorefELTrainer(WholeSavingTrainer):
             raise ValueError("skip_non_finite_batches must be False with DeepSpeed, which steps before one can look")
         self._say_what_is_out_of_reach()
         result = super().train(resume_from_checkpoint, *args, **kwargs)
-        # The metrics leave out what was left out.
-        return result._replace(training_loss=result.metrics.get("train_loss", result.training_loss))
+        if not result.metrics:
+            return result
+        # The metrics leave out the steps that were left out; where all were, there is no loss.
+        return result._replace(training_loss=result.metrics.get("train_loss", math.nan))
 
     def _say_what_is_out_of_reach(self) -> None:
         report = self._alignment = self.report_alignment(self.train_dataset)
