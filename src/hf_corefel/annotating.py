@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -144,7 +144,15 @@ class _Annotator:
         self._warnings = list(document.warnings)
 
     def annotate(self, decoded: list[DecodedCluster]) -> AnnotatedDocument:
-        clusters = [cluster for item in decoded if (cluster := self._cluster(item)) is not None]
+        """The result, with its clusters, their mentions and what is said of them in reading order."""
+        # Kept spans follow their pieces, which several spans may share, as two characters of Chinese do.
+        ordered = [
+            replace(cluster, spans=tuple(sorted(cluster.spans, key=self._offsets.__getitem__))) for cluster in decoded
+        ]
+        ordered.sort(key=lambda cluster: self._offsets[cluster.spans[0]])
+        clusters = [cluster for item in ordered if (cluster := self._cluster(item)) is not None]
+        # A cluster may have lost its first mention.
+        clusters.sort(key=lambda cluster: cluster.mentions[0].offsets)
         result = AnnotatedDocument(self._text, clusters, self._document.document.id, self._warnings)
         if self._options.resolved_text:
             result.resolved_text = resolve_text(result)

@@ -200,7 +200,7 @@ class Cluster:
     """Mentions of one thing, with its entity.
 
     Attributes:
-        mentions: At least one mention, in reading order.
+        mentions: At least one mention; in results by offsets, begin before end.
         entity: Identifier of the entity, or None for NIL (nothing in the knowledge base).
         probability: P(entity or NIL), the mean of the mentions' link probabilities; None in gold data.
         url: Where a reader finds the entity; None when unknown or NIL.

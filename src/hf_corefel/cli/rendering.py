@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hf_corefel.cli.messages import writing_to_stdout
-from hf_corefel.documents import AnnotatedDocument, Cluster, Mention, Offsets, Parent
+from hf_corefel.documents import AnnotatedDocument, Chain, Cluster, Mention, Offsets
 from hf_corefel.formats.wording import alternatives_line, chain_line, counts_line
 
 __all__ = [
@@ -89,7 +89,7 @@ def _marked(text: str) -> str:
     return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
 
 
-def _mentions_cell(mentions: tuple[Mention, ...], chains: Mapping[Offsets, list[Parent]]) -> Text:
+def _mentions_cell(mentions: tuple[Mention, ...], chains: Mapping[Offsets, Chain]) -> Text:
     """One line a surface form, in order of first appearance, with all of its offsets; with evidence, one a mention."""
     places: dict[Any, tuple[str, list[str], str]] = {}
     for mention in mentions:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
 from ..documents import Cluster, Mention, Parent
 
@@ -10,6 +11,9 @@ __all__ = ["alternatives_line", "chain_line", "counts_line", "entity_label", "on
 
 NIL = "NIL"
 _NO_ENTITY = "no entity"
+# What is said of a mention is as short for one that hangs from a thousand others, or from a page of text.
+_MOST_STEPS = 6
+_LONGEST_STEP = 80
 
 
 def one_line(text: str) -> str:
@@ -25,17 +29,27 @@ def entity_label(entity: str | None) -> str:
 def chain_line(mention: Mention, chain: Sequence[Parent]) -> str:
     """The evidence of a mention: ``Alliance → NATO → NATO (entity)``.
 
+    Of a long chain the first steps and the last: ``she → her → she → … 90 more … → Ada (entity)``.
+
     Args:
         mention: The mention.
         chain: What `AnnotatedDocument.chain` gives for it.
     """
-    steps = [one_line(mention.text or "")]
-    for parent in chain:
-        if parent.kind == "entity":
-            steps.append(f"{entity_label(parent.entity)} (entity)")
-        else:
-            steps.append(_NO_ENTITY if parent.kind == "root" else one_line(parent.text or ""))
-    return " → ".join(steps)
+    steps: list[Parent | str] = [*islice(chain, _MOST_STEPS)]
+    if len(chain) > _MOST_STEPS:
+        steps[_MOST_STEPS - 2 :] = [f"… {len(chain) - _MOST_STEPS + 1} more …", chain[-1]]
+    return " → ".join([one_line(mention.text or ""), *map(_step, steps)])
+
+
+def _step(step: Parent | str) -> str:
+    if isinstance(step, str):
+        return step
+    if step.kind == "entity":
+        return f"{entity_label(step.entity)} (entity)"
+    if step.kind == "root":
+        return _NO_ENTITY
+    surface = one_line(step.text or "")
+    return surface if len(surface) <= _LONGEST_STEP else f"{surface[: _LONGEST_STEP - 1]}…"
 
 
 def probabilities_line(mention: Mention) -> str:
