@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from transformers import AutoModel, PreTrainedTokenizerFast
 from transformers.models.auto.configuration_auto import AutoConfig
 
 from hf_corefel import CorefELModel, CorefELPipeline, CorefELProcessor, KnowledgeBase
+
+sys.path.insert(0, str(Path(__file__).parent))  # for what the tests here share
 
 FAMILIES = ("bert", "roberta", "deberta", "deberta-v2", "xlm-roberta")
 

@@ -11,6 +11,7 @@ import base64
 import hashlib
 import itertools
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import cache
 from html import escape
@@ -25,6 +26,9 @@ __all__ = ["render_html", "write_html"]
 
 # Each colour is a rule of the style sheet; clusters beyond begin again.
 _MOST_COLOURS = 400
+# Another rule a colour lights up all mentions of the cluster that is pointed at. What it costs the browser grows with
+# rules times mentions: with so many, Chromium opens a page half a second later.
+_MOST_LIT = 200_000
 # Steps of the golden angle keep neighbours far apart, however many there are.
 _GOLDEN_ANGLE = 137.508
 _WEB_ADDRESS = re.compile(r"https?://[^\s\x00-\x20\x7f-\x9f\ud800-\udfff\"<>]+", re.IGNORECASE)
@@ -33,6 +37,9 @@ _UNSEEN = {
     0x7F: 0x2421,
     **dict.fromkeys((*range(0x80, 0xA0), *range(0xD800, 0xE000)), 0xFFFD),
 }
+# Embeddings, overrides and isolates: a stray end of one would open the isolate that a name stands in, and an override
+# behind it turn around the numbers that follow.
+_TURNING = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)), 0xFFFD)
 
 
 def render_html(documents: Iterable[AnnotatedDocument], *, title: str | None = None) -> str:
@@ -44,14 +51,18 @@ def render_html(documents: Iterable[AnnotatedDocument], *, title: str | None = N
 
     Returns:
         The page. Control characters of a text stand there as the pictures that Unicode has for them, and what UTF-8
-        cannot hold as U+FFFD, one character for one, so that offsets hold on the page too.
+        cannot hold as U+FFFD, one character for one, so that offsets hold on the page too. In names and other single
+        lines so do the characters that turn the direction of what follows them.
     """
     documents = list(documents)
     names = [f"Document {d}" if document.id is None else document.id for d, document in enumerate(documents, start=1)]
     heading = title if title is not None else names[0] if len(names) == 1 else f"{len(names)} documents"
-    style = _style(max((len(document.clusters) for document in documents), default=0))
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     clusters = [cluster for document in documents for cluster in document.clusters]
+    coloured = [sum(not _is_alone(cluster) for cluster in document.clusters) for document in documents]
+    colours = min(max([3, *coloured]), _MOST_COLOURS)  # three are in the key
+    lit = colours * sum(len(cluster.mentions) for cluster in clusters) <= _MOST_LIT
+    style = _style(colours, lit=lit)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     several = len(documents) > 1
     parts = [
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -59,9 +70,9 @@ def render_html(documents: Iterable[AnnotatedDocument], *, title: str | None = N
         f"style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'\">\n"
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n<meta name="referrer" content="no-referrer">\n'
-        f"<title>{_text(heading)}</title>\n<style>{style}</style>\n</head>\n<body>\n"
+        f"<title>{_text(_straight(heading))}</title>\n<style>{style}</style>\n</head>\n<body>\n"
         f'<header class="page"><h1>{_name(heading)}</h1>\n<p class="counts">{counts_line(clusters)}</p>\n'
-        f"{_KEY}</header>\n"
+        f"{_key(lit=lit)}</header>\n"
     ]
     if several:
         items = (f'<li><a href="#d{d}">{_name(name)}</a></li>\n' for d, name in enumerate(names, start=1))
@@ -90,11 +101,13 @@ def write_html(path: str | Path, documents: Iterable[AnnotatedDocument], *, titl
     return len(documents)
 
 
-_KEY = """<ul class="key">
+def _key(*, lit: bool) -> str:
+    unlit = "" if lit else " On a page of this size the other mentions of its cluster do not light up."
+    return f"""<ul class="key">
 <li><mark class="m c0">entity</mark> a link, click it</li>
 <li><mark class="m c2 nil">NIL</mark> one thing that the knowledge base lacks</li>
 <li><mark class="m nil alone">NIL</mark> the same, mentioned once</li>
-<li>Point at a mention, or go there with the tab key, for its evidence.</li>
+<li>Point at a mention, or go there with the tab key, for its evidence.{unlit}</li>
 </ul>
 """
 
@@ -132,11 +145,13 @@ class _Article:
         if document.warnings:
             items = "".join(f"<li>{_name(warning)}</li>\n" for warning in document.warnings)
             yield f'<section class="warnings" aria-label="Warnings"><ul>\n{items}</ul></section>\n'
-        yield '<div class="columns">\n<div class="reading">\n<div class="text" dir="auto">'
+        yield '<div class="columns">\n<div class="reading">\n'
+        yield f'<div class="text" dir="{_direction(document.text)}">'
         yield from self._marked_text()
         yield "</div>\n"
         if document.resolved_text is not None:
-            resolved = f'<div class="plain" dir="auto">{_text(document.resolved_text)}</div>'
+            direction, resolved = _direction(document.resolved_text), _text(document.resolved_text)
+            resolved = f'<div class="plain" dir="{direction}">{resolved}</div>'
             yield f'<details class="resolved"><summary>Resolved text</summary>{resolved}</details>\n'
         yield '</div>\n<aside aria-label="Clusters">\n'
         numbered = list(enumerate(document.clusters, start=1))
@@ -242,14 +257,14 @@ def _is_alone(cluster: Cluster) -> bool:
     return cluster.entity is None and len(cluster.mentions) == 1
 
 
-def _style(clusters: int) -> str:
-    """The style sheet, with a colour for each number of a cluster and a rule that shows all of its mentions at once."""
-    rules = [
-        f".c{c}{{--h:{c * _GOLDEN_ANGLE % 360:.1f}}}"
+def _style(colours: int, *, lit: bool) -> str:
+    """The style sheet, with so many colours and, if ``lit``, the rules that show all mentions of a cluster at once."""
+    hues = [f".c{c}{{--h:{c * _GOLDEN_ANGLE % 360:.1f}}}" for c in range(colours)]
+    lights = [
         f".document:has(.c{c}:hover,.c{c}:focus-within) .m.c{c}{{box-shadow:var(--ring)}}"
-        for c in range(min(max(clusters, 3), _MOST_COLOURS))
+        for c in range(colours if lit else 0)
     ]
-    return "\n".join([_sheet(), *rules, ""])
+    return "\n".join([_sheet(), *hues, *lights, ""])
 
 
 @cache
@@ -264,14 +279,28 @@ def _href(cluster: Cluster) -> str | None:
     return f'href="{_text(cluster.url)}" target="_blank" rel="noopener noreferrer"'
 
 
+def _direction(text: str) -> str:
+    """The direction of the first letter that has one, as ``dir="auto"`` finds it.
+
+    Browsers look for that letter again with each element of a text that they read.
+    """
+    kinds = (unicodedata.bidirectional(char) for char in text.translate(_UNSEEN))
+    return "rtl" if next((kind for kind in kinds if kind in ("L", "R", "AL")), "L") != "L" else "ltr"
+
+
+def _straight(text: str) -> str:
+    """Text without the characters that turn what follows; U+FFFD stands in their place."""
+    return text.translate(_TURNING)
+
+
 def _isolated(text: str) -> str:
-    """Text that cannot turn around what stands beside it, whatever marks of direction it holds."""
-    return f"\N{FIRST STRONG ISOLATE}{text}\N{POP DIRECTIONAL ISOLATE}"
+    """Text that cannot turn around what stands beside it, whatever its own direction."""
+    return f"\N{FIRST STRONG ISOLATE}{_straight(text)}\N{POP DIRECTIONAL ISOLATE}"
 
 
 def _name(text: str) -> str:
     """The same for text between tags."""
-    return f"<bdi>{_text(text)}</bdi>"
+    return f"<bdi>{_text(_straight(text))}</bdi>"
 
 
 def _text(text: str) -> str:
