@@ -19,7 +19,7 @@ from .documents import MENTION_SCOPES, Candidate, Document, DocumentError
 from .foreign_code import loading_from
 from .kb import KnowledgeBase
 from .loading_tokenizers import load_tokenizer
-from .processing import PieceTokenizer, SpanTable, Windows, choose_spans, lay_out_windows, split_words
+from .processing import PieceTokenizer, SpanTable, Windows, choose_spans, lay_out_windows, read, split_words
 from .processor_settings import SETTINGS, SETTINGS_FILE, read_settings, write_settings
 from .repositories import FINGERPRINT_FILE, HubOptions, checked_name, download_folder, upload_folder
 
@@ -217,8 +217,9 @@ class CorefELProcessor:
             document = Document(document)
         text = document.text
         scope, settings = self._scope(document)
-        words = split_words(text, document.words)
-        pieces = self._split_pieces(text, words)
+        reading = read(text)
+        words = split_words(reading, document.words)
+        pieces = self._split_pieces(reading, words)
         ends = pieces.last[pieces.last >= 0] + 1
         sentences = pieces.last[words.ends_sentence & (pieces.last >= 0)] + 1
         windows = lay_out_windows(len(pieces), ends, sentences, self._capacity, settings["window_overlap"])
@@ -231,6 +232,7 @@ class CorefELProcessor:
             mentions=document.mentions,
             spans=document.spans,
             candidates=document.candidates,
+            known=lambda surfaces: self.knowledge_base.lookup(surfaces, 1)[0][:, 0] >= 0,
         )
         wanted = int(settings["span_keep_ratio"] * len(words)) + 1
         wanted = max(wanted, settings["min_kept_spans"])

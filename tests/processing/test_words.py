@@ -2,13 +2,15 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_corefel.processing import has_more_words, split_words
+from hf_corefel.processing import has_more_words, read, split_words
 from hf_corefel.processing.words import letter_case
+from hf_corefel.utils.characters import is_invisible
 
 
 def surfaces(text: str) -> list[str]:
@@ -22,6 +24,8 @@ def surfaces(text: str) -> list[str]:
         ("", []),
         (" \t\r\n\u00a0\u2003", []),
         ("Merkel", ["Merkel"]),
+        ("_Merkel_ snake_case __", ["Merkel", "snake_case", "_", "_"]),
+        ("Mer\u00adkel, Chan-\n  cellor", ["Mer\u00adkel", ",", "Chan-\n  cellor"]),
         ("Merkel's U.S. tour", ["Merkel", "'", "s", "U", ".", "S", ".", "tour"]),
         ("a  b\tc\r\nd\u00a0e", ["a", "b", "c", "d", "e"]),
         ("Merkel met Merkel", ["Merkel", "met", "Merkel"]),
@@ -87,9 +91,7 @@ def test_no_word_begins_or_ends_within_a_character(text: str) -> None:
 
 
 # What is neither emoji nor Chinese or Japanese: letters of several scripts, digits, signs and white space.
-_ORDINARY = st.sampled_from(
-    "abcdefgXYZéßøŁčαΩжЯшשלمرحक भ한국01239 \t\n\r\u00a0\u2003.,;:!?'\"()[]-–—_/&%$€£§°©™…“”‘’«»•\u00ad\u200b\ufeff"
-)
+_ORDINARY = st.sampled_from("abcdefgXYZéßøŁčαΩжЯшשלمرحक भ한국01239 \u00a0\u2003.,;:!?'\"()[]–—/&%$€£§°©™…“”‘’«»•")
 
 
 @given(st.text(_ORDINARY, max_size=80))
@@ -112,10 +114,19 @@ def test_ordinary_sentences_split_as_models_were_trained(text: str) -> None:
 
 @given(st.text(max_size=40))
 @settings(max_examples=200, deadline=None)
-def test_words_tile_everything_but_white_space(text: str) -> None:
-    words = split_words(text)
-    covered = [i for b, e in zip(words.begin.tolist(), words.end.tolist(), strict=True) for i in range(b, e)]
-    assert covered == [i for i, character in enumerate(text) if not character.isspace()]
+def test_words_tile_everything_that_is_read_but_white_space(text: str) -> None:
+    words, reading = split_words(text), read(text)
+    covered = {i for b, e in zip(words.begin.tolist(), words.end.tolist(), strict=True) for i in range(b, e)}
+    seen = {
+        i
+        for character, b, e in zip(reading.text, reading.begin.tolist(), reading.end.tolist(), strict=True)
+        if not character.isspace()
+        for i in range(b, e)
+    }
+    # A word that is read without something within it goes on to its end.
+    assert seen <= covered
+    assert all(text[i].isspace() or is_invisible(text[i]) or text[i] in "*_#-" for i in covered - seen)
+    assert (words.begin[1:] >= words.end[:-1]).all()
     assert len(words) == len(words.end) == len(words.case) == len(words.ends_sentence)
     assert (words.end > words.begin).all()
 
@@ -165,6 +176,11 @@ def sentences(text: str) -> list[str]:
         ("東京です。大阪です。", ["東京です。", "大阪です。"]),
         ("Really?! Yes", ["Really?!", "Yes"]),
         ("no end", ["no end"]),
+        # A line that runs on is no end.
+        (
+            "Merkel spoke to the Bundestag, in\nBerlin, and then\nwent home.",
+            ["Merkel spoke to the Bundestag, in\nBerlin, and then\nwent home."],
+        ),
     ],
 )
 def test_sentence_ends(text: str, expected: list[str]) -> None:
@@ -193,3 +209,39 @@ def test_long_runs_count_for_several_words() -> None:
     assert has_more_words(text, 9, [(0, 1000)])
     assert has_more_words("a b c", 2, [(0, 1), (2, 3), (4, 5)]) and not has_more_words("a b c", 2, [(0, 3), (4, 5)])
     assert not has_more_words(" " * 1000, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Obama left. Merkel stayed.", ["Obama left.", "Merkel stayed."]),
+        ('He said "no." Merkel stayed!', ['He said "no."', "Merkel stayed!"]),
+        ("Mr. Obama met Dr. Dre and J. K. Rowling.", ["Mr. Obama met Dr. Dre and J. K. Rowling."]),
+        ("The U.S. Army and Apple Inc. Germany", ["The U.S. Army and Apple Inc. Germany"]),
+        ("St. Louis vs. Boston, Sept. 5", ["St. Louis vs. Boston, Sept. 5"]),
+        ("Who? Anna. (Berg) came", ["Who?", "Anna.", "(Berg) came"]),
+        ("3.5 percent. and so on", ["3.5 percent. and so on"]),
+    ],
+)
+def test_a_line_ends_where_a_sentence_surely_ends(text: str, expected: list[str]) -> None:
+    words = split_words(text)
+    found = [text[words.begin[words.line == n].min() : words.end[words.line == n].max()] for n in np.unique(words.line)]
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Schröder", "Schro\u0308der"),
+        ("Berlin", "BERLIN"),
+        ("Berlin", "Ｂｅｒｌｉｎ"),
+        ("Merkel", "Mer\u00adkel"),
+        ("Malmö", "Malmo"),
+        ("d'Ivoire", "d’Ivoire"),
+        ("Straße", "STRASSE"),
+        ("–", "-"),
+    ],
+)
+def test_words_that_differ_in_form_only_share_a_number(one: str, other: str) -> None:
+    forms = split_words(f"{one} {other}").form.tolist()
+    assert forms[: len(forms) // 2] == forms[len(forms) // 2 :]

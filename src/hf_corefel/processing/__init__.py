@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .given import choose_spans, describe_given, describe_overlaps
 from .pieces import Pieces, PieceTokenizer
+from .reading import Reading, read
 from .spans import SpanTable, enumerate_spans, given_spans
 from .windows import Windows, lay_out_windows
 from .words import WordTable, check_length, has_more_words, split_words
@@ -11,6 +12,7 @@ from .words import WordTable, check_length, has_more_words, split_words
 __all__ = [
     "PieceTokenizer",
     "Pieces",
+    "Reading",
     "SpanTable",
     "Windows",
     "WordTable",
@@ -22,5 +24,6 @@ __all__ = [
     "given_spans",
     "has_more_words",
     "lay_out_windows",
+    "read",
     "split_words",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 
@@ -23,6 +23,7 @@ def choose_spans(
     mentions: Sequence[tuple[int, int]] | None = None,
     spans: Sequence[tuple[int, int]] | None = None,
     candidates: Collection[tuple[int, int]] = (),
+    known: Callable[[list[str]], np.ndarray] | None = None,
 ) -> tuple[SpanTable, list[str]]:
     """The candidate spans of a document: the given ones, else all short ones and those with candidates of their own.
 
@@ -35,6 +36,8 @@ def choose_spans(
         mentions: Given mentions.
         spans: Given candidate spans, where there are no given mentions.
         candidates: Spans that candidates are given for.
+        known: Tells of surfaces whether each is a known name; such a one may go from one line to the next where that is
+            not sure to be the end of something. None: no name is known.
 
     Returns:
         The spans in reading order, and what to say of those that were given: which were dropped, cut a word or a piece,
@@ -42,6 +45,8 @@ def choose_spans(
     """
     if mentions is None and spans is None:
         table = enumerate_spans(words, pieces, max_words, max_pieces)
+        if known is not None and words.has_loose_borders:
+            table = _with_names_across_lines(text, words, pieces, max_words, max_pieces, known)
         known = set(map(tuple, table.offsets.tolist())) if candidates else set()
         added, messages = _place(text, [span for span in candidates if span not in known], words, pieces)
         return (merge_spans(table, added) if len(added) else table), messages
@@ -52,6 +57,21 @@ def choose_spans(
     kind = "spans" if mentions is None else "mentions"
     unused = [_name(text, *span) for span in sorted(set(candidates) - set(given))]
     return table, messages + [f"{name}: its candidates are unused, it is none of the given {kind}" for name in unused]
+
+
+def _with_names_across_lines(
+    text: str,
+    words: WordTable,
+    pieces: Pieces,
+    max_words: int,
+    max_pieces: int,
+    known: Callable[[list[str]], np.ndarray],
+) -> SpanTable:
+    table = enumerate_spans(words, pieces, max_words, max_pieces, across_lines=True)
+    kept = words.line[table.word] == words.line[table.word + table.width - 1]
+    across = np.flatnonzero(~kept)
+    kept[across] = known([text[begin:end] for begin, end in table.offsets[across].tolist()])
+    return table.take(kept)
 
 
 def _place(

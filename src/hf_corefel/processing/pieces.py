@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from .reading import Reading, read
 from .words import WordTable
 
 __all__ = ["PieceTokenizer", "Pieces"]
-
-# Halves of characters that were cut apart, which tokenizers refuse.
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -50,6 +47,9 @@ class PieceTokenizer:
     def __init__(self, tokenizer: Any) -> None:
         self.tokenizer = tokenizer
         self.prefix, self.suffix = self._special_ids()
+        unknown = tokenizer.unk_token_id
+        self._special = np.array([i for i in tokenizer.all_special_ids if i != unknown], dtype=np.int64)
+        self._unknown = unknown if unknown is not None else 0
 
     def _special_ids(self) -> tuple[list[int], list[int]]:
         """Special tokens before and after a window, read off an encoded letter."""
@@ -61,17 +61,16 @@ class PieceTokenizer:
                 return list(full[:at]), list(full[at + len(plain) :])
         return [], []
 
-    def __call__(self, text: str, words: WordTable) -> Pieces:
-        """Pieces of `text`; those of a word are the ones that overlap it, which another word may share."""
-        text = _SURROGATE.sub("\ufffd", text)
+    def __call__(self, text: str | Reading, words: WordTable) -> Pieces:
+        """Pieces of the plain form of a text; those of a word are the ones that overlap it, which another may share.
+
+        What reads like a special token ("[SEP]", "<s>") is text.
+        """
+        reading = read(text) if isinstance(text, str) else text
         if getattr(self.tokenizer, "is_fast", False):
-            encoded = self.tokenizer(
-                text, add_special_tokens=False, return_offsets_mapping=True, truncation=False, verbose=False
-            )
-            ids = np.array(encoded["input_ids"], dtype=np.int64)
-            offsets = np.array(encoded["offset_mapping"], dtype=np.int64).reshape(-1, 2)
+            ids, offsets = self._as_text(reading)
         else:
-            ids, offsets = self._word_by_word(text, words)
+            ids, offsets = self._word_by_word(reading.source, words)
         begin, end = offsets[:, 0], offsets[:, 1]
         # Found by offsets alone: byte-level pieces begin with a blank, and those of any kind may span words.
         first = np.searchsorted(end, words.begin, side="right")
@@ -80,14 +79,42 @@ class PieceTokenizer:
         first[empty], last[empty] = -1, -1
         return Pieces(ids, begin, end, first, last)
 
+    def _as_text(self, reading: Reading) -> tuple[np.ndarray, np.ndarray]:
+        """Ids and offsets of the pieces of a whole text, none of them a special token."""
+        for left in (2, 1, 0):
+            encoded = self.tokenizer(
+                reading.text, add_special_tokens=False, return_offsets_mapping=True, truncation=False, verbose=False
+            )
+            ids = np.array(encoded["input_ids"], dtype=np.int64)
+            plain = np.array(encoded["offset_mapping"], dtype=np.int64).reshape(-1, 2)
+            special = np.isin(ids, self._special) & (plain[:, 1] > plain[:, 0])
+            if not special.any():
+                break
+            if left:
+                # Whether a tokenizer looks for its tokens before it reads or finds them while reading: a blank in the
+                # middle makes them text.
+                reading = reading.with_blanks(plain[special, 0] + 1)
+            else:
+                ids[special] = self._unknown
+        return ids, _to_source(reading, plain)
+
     def _word_by_word(self, text: str, words: WordTable) -> tuple[np.ndarray, np.ndarray]:
         ids: list[int] = []
         offsets: list[tuple[int, int]] = []
         for begin, end in zip(words.begin.tolist(), words.end.tolist(), strict=True):
             # Byte-level vocabularies tell a word after a blank from one that is glued to the word before.
             apart = begin > 0 and text[begin - 1].isspace()
-            tokens = self.tokenizer.tokenize(text[begin:end], is_split_into_words=apart)
+            tokens = self.tokenizer.tokenize(read(text[begin:end]).text, is_split_into_words=apart)
             pieces = self.tokenizer.convert_tokens_to_ids(tokens)
             ids += pieces
             offsets += [(begin, end)] * len(pieces)
         return np.array(ids, dtype=np.int64), np.array(offsets, dtype=np.int64).reshape(-1, 2)
+
+
+def _to_source(reading: Reading, offsets: np.ndarray) -> np.ndarray:
+    """Offsets ``[T, 2]`` in the source of a text, of pieces of its plain form; an empty piece stays empty."""
+    if len(offsets) == 0:
+        return offsets
+    begins = np.append(reading.begin, len(reading.source))[offsets[:, 0]]
+    ends = np.where(offsets[:, 1] > offsets[:, 0], np.append(0, reading.end)[offsets[:, 1]], begins)
+    return np.stack([begins, ends], axis=1)

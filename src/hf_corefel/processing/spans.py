@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
 from .pieces import Pieces
-from .words import WordTable
+from .words import NO_LETTERS, WordTable
 
 __all__ = ["SpanTable", "enumerate_spans", "given_spans", "merge_spans"]
 
@@ -36,15 +36,35 @@ class SpanTable:
     def __len__(self) -> int:
         return len(self.begin)
 
+    def take(self, rows: np.ndarray) -> SpanTable:
+        """Return some of the spans, by number or by a mask."""
+        return SpanTable(*(getattr(self, field.name)[rows] for field in fields(self)))
 
-def enumerate_spans(words: WordTable, pieces: Pieces, max_words: int, max_pieces: int) -> SpanTable:
-    """All spans of whole words that are short enough; they begin and end at words that have pieces."""
+
+def enumerate_spans(
+    words: WordTable, pieces: Pieces, max_words: int, max_pieces: int, *, across_lines: bool = False
+) -> SpanTable:
+    """Return all spans of whole words that are short enough.
+
+    They begin and end at words that have pieces, hold a letter or a digit, and lie within one line (`WordTable.line`).
+
+    Args:
+        words: The words of the text.
+        pieces: Its pieces.
+        max_words: Longest span in words.
+        max_pieces: Longest span in pieces.
+        across_lines: Also those that leave a line within a block, of which only known names are mentions.
+    """
     first, last = [], []
     starts = np.flatnonzero(pieces.first >= 0)
+    stretch = words.block if across_lines else words.line
+    # Words with letters or digits before each word.
+    spoken = np.concatenate([[0], np.cumsum(words.case != NO_LETTERS)])
     for width in range(1, max_words + 1):
         i = starts[starts + width <= len(words)]
         j = i + width - 1
         fits = (pieces.last[j] >= 0) & (pieces.last[j] - pieces.first[i] < max_pieces)
+        fits &= (stretch[i] == stretch[j]) & (spoken[j + 1] > spoken[i])
         first.append(i[fits])
         last.append(j[fits])
     i, j = np.concatenate(first), np.concatenate(last)

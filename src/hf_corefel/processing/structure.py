@@ -1,0 +1,118 @@
+"""Where a page ends one thing and begins another: paragraphs, items, cells, headings, lines.
+
+Two kinds of borders come out of it. No mention crosses a firm one: a blank line, the beginning of a list item, a
+heading or a named line ("To: …"), a cell of a table. A loose one may be a border or not: "Tom Baker" above "Mary Jones"
+are two items, "Barack" above "Obama left." one name. Only names that the knowledge base knows cross it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+import regex
+
+from ..utils.characters import INVISIBLE, LINE_BREAK
+
+__all__ = ["Borders", "find_borders"]
+
+_LINE = regex.compile(rf"(?P<text>.*?)(?:{LINE_BREAK}|\Z)", regex.DOTALL)
+_HIDDEN = regex.compile(INVISIBLE, regex.V1)
+# What an item of a list, a heading, a quotation or a named line begins with.
+_OPENER = re.compile(
+    r"""\s*(?:
+        [-*+•◦‣⁃∙·▪▫■□●○◆◇★☆►▶➤➢➔→✓✔✗✘–—]\s+      # bullets
+      | \[[ xX]\]\s                                   # boxes to tick
+      | \(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{2,5})[.)]\s+  # 1. a) (iv)
+      | \#{1,6}\s                                     # headings of Markdown
+      | >                                             # quotations
+      | ={2,}\s | \|                                  # headings of wikis, rows of tables
+      | [A-Z\u00c0-\u00de][\w.'’-]*(?:\s[\w.'’&-]+){0,3}:(?:\s|$)  # "Anna:", "Subject:", "Prime Minister Smith:"
+    )""",
+    re.VERBOSE,
+)
+_HEADING = re.compile(r"\s*(?:#{1,6}\s|={2,}[^=].*=\s*$)")
+_RULE = re.compile(r"\s*(?:[-=*_~#+|:]\s*){3,}$")
+_CLOSED = re.compile(r"""[.!?…:;。！？]["'”’»)\]*_]*\s*$""")
+_CUT_WORD = re.compile(r"\w[-\u2010\u00ad]$")
+# Shorter lines than this are too short to tell a wrapped paragraph from lines of their own.
+_NARROWEST_PARAGRAPH = 25
+
+
+@dataclass
+class Borders:
+    """Places in a text, ascending: a mention that begins before one and ends after it crosses it.
+
+    Attributes:
+        firm: Those that no mention crosses.
+        loose: Those that only known names cross.
+    """
+
+    firm: list[int] = field(default_factory=list)
+    loose: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Line:
+    begin: int
+    text: str
+
+    @property
+    def end(self) -> int:
+        return self.begin + len(self.text)
+
+
+def find_borders(text: str) -> Borders:
+    """Return the borders that the lines of a text show; those of sentences are not among them."""
+    borders = Borders()
+    if not regex.search(rf"[\t|]|{LINE_BREAK}", text):
+        return borders
+    lines = [_Line(m.start(), m["text"]) for m in _LINE.finditer(text) if m.start() < len(text) or m["text"]]
+    paragraph: list[_Line] = []
+    for line in lines:
+        bare = _HIDDEN.sub("", line.text)
+        if not bare.strip() or _RULE.match(bare):
+            borders.firm += [line.begin, line.end]
+            _add_paragraph(borders, paragraph)
+            paragraph = []
+        elif paragraph and (
+            _OPENER.match(bare) or _HEADING.match(paragraph[-1].text) or "\x0c" in text[paragraph[-1].end : line.begin]
+        ):
+            borders.firm.append(line.begin)
+            _add_paragraph(borders, paragraph)
+            paragraph = [line]
+        else:
+            paragraph.append(line)
+    _add_paragraph(borders, paragraph)
+    borders.firm.sort()
+    borders.loose.sort()
+    return borders
+
+
+def _add_paragraph(borders: Borders, lines: list[_Line]) -> None:
+    """Adds the borders within lines that no blank line, item or heading parts."""
+    tabs = [line.text.strip().count("\t") for line in lines]
+    for i, line in enumerate(lines):
+        neighbours = tabs[max(i - 1, 0) : i] + tabs[i + 1 : i + 2]
+        table = tabs[i] > 1 or (tabs[i] == 1 and 1 in neighbours)
+        lead = len(line.text) - len(line.text.lstrip())
+        cells = [line.begin + at for at, c in enumerate(line.text) if c == "\t" and at >= lead]
+        (borders.firm if table else borders.loose).extend(cells)
+        borders.firm += [line.begin + at for at, c in enumerate(line.text) if c == "|"]
+        if i and not _is_wrapped(lines, i - 1, table or tabs[i - 1] > 1):
+            borders.loose.append(line.begin)
+
+
+def _is_wrapped(lines: list[_Line], i: int, table: bool) -> bool:
+    """Whether line i goes on in line i + 1, because what comes there had no room in it."""
+    above, below = lines[i].text.strip(), lines[i + 1].text.strip()
+    if table or _CLOSED.search(above):
+        return False
+    if below[:1].islower() or _CUT_WORD.search(above):
+        return True
+    widest = max(len(line.text.strip()) for line in lines)
+    first = below.split(maxsplit=1)[0] if below else ""
+    is_full = len(above) + 1 + len(first) > widest
+    # Lines of running text end in the middle of sentences, and the last one ends with one.
+    runs_on = any(line.text.strip()[:1].islower() for line in lines[1:]) or bool(_CLOSED.search(lines[-1].text))
+    return is_full and runs_on and widest >= _NARROWEST_PARAGRAPH
