@@ -22,6 +22,7 @@ from .layers.matches import match_features
 from .model_output import CorefELOutput
 from .pretrained_corefel import CorefELPreTrainedModel
 from .repositories import HubOptions, checked_name
+from .utils.forking import one_thread_after_fork
 from .weights import (
     WeightsWarning,
     check_size,
@@ -75,6 +76,7 @@ class CorefELModel(CorefELPreTrainedModel):
     def __init__(self, config: CorefELConfig) -> None:
         super().__init__(config)
         config.check_values()
+        one_thread_after_fork()
         if size_is_expected():
             with torch.device("meta"):
                 self._build(config)

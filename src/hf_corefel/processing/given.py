@@ -47,8 +47,8 @@ def choose_spans(
         table = enumerate_spans(words, pieces, max_words, max_pieces)
         if known is not None and words.has_loose_borders:
             table = _with_names_across_lines(text, words, pieces, max_words, max_pieces, known)
-        known = set(map(tuple, table.offsets.tolist())) if candidates else set()
-        added, messages = _place(text, [span for span in candidates if span not in known], words, pieces)
+        there = set(map(tuple, table.offsets.tolist())) if candidates else set()
+        added, messages = _place(text, [span for span in candidates if span not in there], words, pieces)
         return (merge_spans(table, added) if len(added) else table), messages
     given = mentions if mentions is not None else spans or ()
     table, messages = _place(text, given, words, pieces)
