@@ -19,7 +19,16 @@ from .documents import MENTION_SCOPES, Candidate, Document, DocumentError
 from .foreign_code import loading_from
 from .kb import KnowledgeBase
 from .loading_tokenizers import load_tokenizer
-from .processing import PieceTokenizer, SpanTable, Windows, choose_spans, lay_out_windows, read, split_words
+from .processing import (
+    PieceTokenizer,
+    SpanTable,
+    Windows,
+    choose_spans,
+    lay_out_windows,
+    read,
+    read_inner_names,
+    split_words,
+)
 from .processor_settings import SETTINGS, SETTINGS_FILE, read_settings, write_settings
 from .repositories import FINGERPRINT_FILE, HubOptions, checked_name, download_folder, upload_folder
 
@@ -223,6 +232,10 @@ class CorefELProcessor:
         ends = pieces.last[pieces.last >= 0] + 1
         sentences = pieces.last[words.ends_sentence & (pieces.last >= 0)] + 1
         windows = lay_out_windows(len(pieces), ends, sentences, self._capacity, settings["window_overlap"])
+
+        def known(surfaces: list[str]) -> np.ndarray:
+            return np.asarray(self.knowledge_base.lookup(surfaces, 1)[0][:, 0] >= 0)
+
         spans, warnings = choose_spans(
             text,
             words,
@@ -232,8 +245,10 @@ class CorefELProcessor:
             mentions=document.mentions,
             spans=document.spans,
             candidates=document.candidates,
-            known=lambda surfaces: self.knowledge_base.lookup(surfaces, 1)[0][:, 0] >= 0,
+            known=known,
         )
+        if document.mentions is not None:
+            spans = read_inner_names(text, spans, words, pieces, known)
         wanted = int(settings["span_keep_ratio"] * len(words)) + 1
         wanted = max(wanted, settings["min_kept_spans"])
         limit = min(settings["max_kept_spans"], wanted)
@@ -282,7 +297,7 @@ class CorefELProcessor:
         """Candidates of every span ``[S, K]`` as rows of the document's entities, log priors, names, ids."""
         limit, kb = self.settings["max_candidates"], self.knowledge_base
         offsets = spans.offsets.tolist()
-        found, priors = kb.lookup([document.text[begin:end] for begin, end in offsets], limit)
+        found, priors = kb.lookup([document.text[begin:end] for begin, end in spans.named.tolist()], limit)
         found, priors = found.astype(np.int64), priors.astype(np.float32)
         unknown: dict[str, int] = {}
         if document.candidates:

@@ -8,7 +8,14 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_corefel.processing import PieceTokenizer, describe_given, describe_overlaps, given_spans, split_words
+from hf_corefel.processing import (
+    PieceTokenizer,
+    describe_given,
+    describe_overlaps,
+    given_spans,
+    read_inner_names,
+    split_words,
+)
 
 TEXT = "Anna Bergen-Oslo's xyz"
 
@@ -86,3 +93,23 @@ def test_crossing_and_nested_mentions_are_counted(starts: list[tuple[int, int]])
     messages = describe_overlaps("x" * 18, np.array(spans, dtype=np.int64).reshape(-1, 2))
     counts = {message.split()[3]: int(message.split(": ")[1].split(",")[0]) for message in messages}
     assert counts.get("cross", 0) == crossing and counts.get("lie", 0) == nested
+
+
+def test_given_mentions_are_read_as_the_known_name_inside(wordpiece_tokenizer: Any) -> None:
+    text = "The Anna Berg's, Anna, Oslo (Berg)"
+    words = split_words(text)
+    pieces = PieceTokenizer(wordpiece_tokenizer)(text, words)
+    offsets = [(0, 15), (4, 15), (17, 21), (23, 27), (28, 34)]
+
+    def known(surfaces: list[str]) -> np.ndarray:
+        return np.array([surface in ("Berg", "Oslo") for surface in surfaces])
+
+    spans, _ = given_spans(offsets, words, pieces)
+    read = read_inner_names(text, spans, words, pieces, known)
+    assert read.offsets.tolist() == [list(places) for places in offsets]
+    names = [text[begin:end] for begin, end in read.named.tolist()]
+    assert names == ["Berg", "Berg", "Anna", "Oslo", "Berg"]
+    berg, _ = given_spans([(9, 13)], words, pieces)
+    for field in ("begin", "end", "word", "width"):
+        assert getattr(read, field)[:2].tolist() == [getattr(berg, field)[0]] * 2
+        assert getattr(read, field)[2:4].tolist() == getattr(spans, field)[2:4].tolist()

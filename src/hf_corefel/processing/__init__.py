@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .given import choose_spans, describe_given, describe_overlaps
+from .given import choose_spans, describe_given, describe_overlaps, read_inner_names
 from .pieces import Pieces, PieceTokenizer
 from .reading import Reading, read
 from .spans import SpanTable, enumerate_spans, given_spans
@@ -25,5 +25,6 @@ __all__ = [
     "has_more_words",
     "lay_out_windows",
     "read",
+    "read_inner_names",
     "split_words",
 ]

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from .inner_names import inner_names
 from .pieces import Pieces
 from .spans import SpanTable, enumerate_spans, given_spans, merge_spans
 from .words import WordTable
 
-__all__ = ["choose_spans", "describe_given", "describe_overlaps"]
+__all__ = ["choose_spans", "describe_given", "describe_overlaps", "read_inner_names"]
 
 
 def choose_spans(
@@ -72,6 +74,39 @@ def _with_names_across_lines(
     across = np.flatnonzero(~kept)
     kept[across] = known([text[begin:end] for begin, end in table.offsets[across].tolist()])
     return table.take(kept)
+
+
+def read_inner_names(
+    text: str, spans: SpanTable, words: WordTable, pieces: Pieces, known: Callable[[list[str]], np.ndarray]
+) -> SpanTable:
+    """Let given mentions that no table has be read as the known name inside them.
+
+    Recognisers differ in what they take for part of a name: "the United States", "Merkel's", "Chancellor Merkel".
+    Such a mention stays where it is given and gets the vector and the candidates of the name.
+
+    Args:
+        text: The text.
+        spans: The given mentions.
+        words: The words of the text.
+        pieces: Its pieces.
+        known: Tells of surfaces whether each is a known name.
+    """
+    begins, ends = spans.offsets.T
+    whole = known([text[b:e] for b, e in spans.offsets.tolist()]) if len(spans) else np.zeros(0, dtype=bool)
+    inner: dict[int, tuple[int, int]] = {}
+    for row in np.flatnonzero(~whole).tolist():
+        begin, end = int(begins[row]), int(ends[row])
+        stretches = [(begin + b, begin + e) for b, e in inner_names(text[begin:end])]
+        found = np.flatnonzero(known([text[b:e] for b, e in stretches])) if stretches else ()
+        if len(found):
+            inner[row] = stretches[found[0]]
+    if not inner:
+        return spans
+    places = [inner.get(row, tuple(offsets)) for row, offsets in enumerate(spans.offsets.tolist())]
+    read, _ = given_spans(places, words, pieces)
+    # In the order of the names inside; back to that of the mentions.
+    order = np.lexsort((np.array(places)[:, 1], np.array(places)[:, 0]))
+    return replace(read.take(np.argsort(order, kind="stable")), offsets=spans.offsets)
 
 
 def _place(

@@ -24,6 +24,8 @@ class SpanTable:
         word: ``[S]`` first word.
         width: ``[S]`` words.
         case: ``[S, 2]`` letter-case classes of the first and the last word.
+        named: ``[S, 2]`` code points of the name in a span, from which all but `offsets` is taken: the span itself, but
+            for some given mentions, see `given.read_inner_names`.
     """
 
     offsets: np.ndarray
@@ -32,6 +34,7 @@ class SpanTable:
     word: np.ndarray
     width: np.ndarray
     case: np.ndarray
+    named: np.ndarray
 
     def __len__(self) -> int:
         return len(self.begin)
@@ -70,14 +73,9 @@ def enumerate_spans(
     i, j = np.concatenate(first), np.concatenate(last)
     order = np.lexsort((j, i))
     i, j = i[order], j[order]
-    return SpanTable(
-        np.stack([words.begin[i], words.end[j]], axis=1),
-        pieces.first[i],
-        pieces.last[j] + 1,
-        i,
-        j - i + 1,
-        np.stack([words.case[i], words.case[j]], axis=1),
-    )
+    offsets = np.stack([words.begin[i], words.end[j]], axis=1)
+    case = np.stack([words.case[i], words.case[j]], axis=1)
+    return SpanTable(offsets, pieces.first[i], pieces.last[j] + 1, i, j - i + 1, case, offsets)
 
 
 def given_spans(
@@ -100,14 +98,13 @@ def given_spans(
             case = words.case[word], words.case[word_stop - 1]
             rows.append((begin, end, first, stop, word, word_stop - word, *case))
     table = np.array(rows, dtype=np.int64).reshape(-1, 8)
-    return SpanTable(table[:, :2], table[:, 2], table[:, 3], table[:, 4], table[:, 5], table[:, 6:]), dropped
+    begin, end, word, width = table[:, 2:6].T
+    return SpanTable(table[:, :2], begin, end, word, width, table[:, 6:], table[:, :2]), dropped
 
 
 def merge_spans(left: SpanTable, right: SpanTable) -> SpanTable:
     """Two span tables as one in reading order."""
-    parts = [
-        np.concatenate([getattr(left, name), getattr(right, name)])
-        for name in ("offsets", "begin", "end", "word", "width", "case")
-    ]
+    names = [field.name for field in fields(SpanTable)]
+    parts = [np.concatenate([getattr(left, name), getattr(right, name)]) for name in names]
     order = np.lexsort((parts[0][:, 1], parts[0][:, 0]))
     return SpanTable(*(part[order] for part in parts))
