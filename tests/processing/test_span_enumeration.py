@@ -117,7 +117,7 @@ def test_spans_of_any_text(
             for j in range(i, min(i + max_words, len(words)))
             if pieces.first[i] >= 0 and pieces.last[j] >= 0 and pieces.last[j] - pieces.first[i] < max_pieces
             if words.line[i] == words.line[j]
-            and any(c.isalnum() for c in read(text[word_at_begin[i] : word_at_end[j]]).text)
+            and any(c.isalpha() or c.isdigit() for c in read(text[word_at_begin[i] : word_at_end[j]]).text)
         }
         # Given back as they are, the same spans hold the same pieces and the same words.
         again, dropped = given_spans([(b, e) for b, e in spans.offsets.tolist()], words, pieces)

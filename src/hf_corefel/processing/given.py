@@ -91,7 +91,7 @@ def read_inner_names(
         pieces: Its pieces.
         known: Tells of surfaces whether each is a known name.
     """
-    begins, ends = spans.offsets.T
+    begins, ends = spans.offsets[:, 0], spans.offsets[:, 1]
     whole = known([text[b:e] for b, e in spans.offsets.tolist()]) if len(spans) else np.zeros(0, dtype=bool)
     inner: dict[int, tuple[int, int]] = {}
     for row in np.flatnonzero(~whole).tolist():

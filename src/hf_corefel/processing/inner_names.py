@@ -4,40 +4,46 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import pairwise
 
 __all__ = ["inner_names"]
 
 _DETERMINER = re.compile(r"(?:the|a|an|this|that|these|those|our|their|his|her|its|my|your)\s+(?=\S)", re.IGNORECASE)
 _POSSESSIVE = re.compile(r"(?<=\w)(?:['’‘`´ʼ]s|(?<=[sxz])['’‘`´ʼ])\Z", re.IGNORECASE)
 _AROUND = "\"'“”‘’«»„()[]{}<>*_,;:.!?"
-_WORD = re.compile(r"\S+")
-# What ties a name to the words before it: "Paris" is not what "University of Paris" means.
-_TIE = re.compile(
-    r"(?:of|in|at|for|on|to|from|by|with|and|or|de|la|le|du|der|die|das|von|van|del|di|da|al|el|[&–/-])", re.IGNORECASE
+# What people are called before their names, with what may stand before that: "former German Chancellor", "Prof. Dr.".
+_ROLE = (
+    r"mr|mrs|ms|miss|mx|dr|prof|professor|sir|dame|lord|lady|king|queen|prince|princess|emperor|empress|sultan|sheikh|"
+    r"emir|duke|duchess|count|countess|pope|cardinal|archbishop|bishop|father|sister|brother|rev|reverend|rabbi|imam|"
+    r"ayatollah|saint|president|chancellor|premier|"
+    r"(?:prime |foreign |defen[cs]e |finance |interior |justice )?minister|"
+    r"secretary(?:[- ]general)?|chairman|chairwoman|chair|chief|director(?:[- ]general)?|commissioner|ambassador|"
+    r"governor|gov|mayor|senator|sen|congressman|congresswoman|representative|rep|speaker|judge|justice|attorney|"
+    r"general|gen|colonel|col|major|maj|captain|capt|lieutenant|lt|sergeant|sgt|admiral|adm|commander|officer|"
+    r"inspector|detective|coach|trainer|striker|goalkeeper|midfielder|defender|author|writer|actor|actress|singer|"
+    r"director|filmmaker|journalist|activist|lawyer|economist|analyst|spokesman|spokeswoman|spokesperson|ceo|founder|"
+    r"leader|opposition leader|candidate|herr|frau|monsieur|madame|m|mme|señor|señora|don|doña"
+)
+_ROLES = re.compile(
+    r"(?:(?:the|former|ex|late|then|vice|deputy|acting|interim|newly|elected|old|young|new|first|president-elect|u\.?s\.?|"
+    r"us|uk|eu|nato|un|\w+(?:ish|ese|ian|can|[^l]ch|eek|wiss|zech|hai|aqi|aeli|rman|iban|rean|ssian|man))[ -]+)*"
+    rf"(?:(?:{_ROLE})\b\.?(?:[ -](?=\w)|\s+))+(?=\w)",
+    re.IGNORECASE,
 )
 
 
 def inner_names(surface: str) -> Iterator[tuple[int, int]]:
     """Yield the stretches of a mention that may be the name a table has, the nearest to the whole first.
 
-    Without quotation marks and punctuation around it, without a possessive, without a determiner; then without the
-    words before a name in it, one after the other, unless a preposition or conjunction ties the name to them. The
-    whole surface is not among them.
+    Without quotation marks and punctuation around it, without a possessive, without a determiner, without the role
+    before a name. The whole surface is not among them.
     """
     seen = {(0, len(surface))}
     begin, end = 0, len(surface)
-    for shorten in (_without_signs, _without_possessive, _without_signs, _without_determiner):
+    for shorten in (_without_signs, _without_possessive, _without_signs, _without_determiner, _without_role):
         begin, end = shorten(surface, begin, end)
         if begin < end and (begin, end) not in seen:
             seen.add((begin, end))
             yield begin, end
-    words = list(_WORD.finditer(surface, begin, end))
-    for before, word in pairwise(words):
-        stretch = word.start(), end
-        if not _TIE.fullmatch(before.group()) and word.group()[0].isalnum() and stretch not in seen:
-            seen.add(stretch)
-            yield stretch
 
 
 def _without_signs(surface: str, begin: int, end: int) -> tuple[int, int]:
@@ -59,3 +65,9 @@ def _without_possessive(surface: str, begin: int, end: int) -> tuple[int, int]:
 def _without_determiner(surface: str, begin: int, end: int) -> tuple[int, int]:
     found = _DETERMINER.match(surface, begin, end)
     return found.end() if found else begin, end
+
+
+def _without_role(surface: str, begin: int, end: int) -> tuple[int, int]:
+    found = _ROLES.match(surface, begin, end)
+    is_name = found is not None and surface[found.end()].isupper()
+    return (found.end(), end) if found is not None and is_name else (begin, end)
