@@ -13,15 +13,15 @@ import numpy as np
 
 from .checking import check_ids, check_offsets, refuse
 from .errors import KnowledgeBaseError
+from .normal_form import folded_form, normal_form
 from .storage import find_key, offsets_of
 
-__all__ = ["Fallback", "FallbackIndex", "build_fallback_index", "check_fallback", "fold"]
+__all__ = ["FALLBACK_DISCOUNT", "Fallback", "FallbackIndex", "build_fallback_index", "check_fallback", "fold"]
 
 Fallback = Literal["none", "casefold", "normalized"]
+# What the priors of a surface are worth that only looks like the one asked for: it is a weaker key.
+FALLBACK_DISCOUNT = 0.5
 
-_APOSTROPHES = "\u2018\u2019\u201a\u201b\u02b9\u02bb\u02bc\u02bd\u2032\u2035\u0060\u00b4"
-_DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212\u2043\u02d7\ufe58\ufe63"
-_UNIFIED = str.maketrans(dict.fromkeys(_APOSTROPHES, "'") | dict.fromkeys(_DASHES, "-") | {"\u00ad": None})
 # After a word only: a surface that is nothing but an apostrophe stays what it is.
 _POSSESSIVE = re.compile(r"(?<=\w)(?:'s|(?<=s)')$")
 
@@ -39,23 +39,20 @@ def check_fallback(fallback: object, where: str = "fallback") -> Fallback:
 
 
 def fold(surface: str, fallback: Fallback) -> str:
-    """The form that surfaces share which a fallback takes for the same.
+    """Return the form that surfaces share which a fallback takes for the same.
 
-    ``casefold`` is Unicode's full case folding (the Unicode Standard, 3.13). ``normalized`` also leaves out
-    what NFKC and diacritics add, the kind of apostrophes, dashes and white space, and a possessive at the end:
-    ``BEYONCÉ’s`` becomes ``beyonce``.
+    ``casefold`` is the normal form without letter case. ``normalized`` also leaves out diacritics and a possessive at
+    the end: ``BEYONCÉ’s`` becomes ``beyonce``.
     """
     if fallback == "none":
-        return surface.strip()
+        return normal_form(surface)
+    folded = folded_form(surface)
     if fallback == "casefold":
-        return surface.strip().casefold()
-    if not surface.isascii():
-        # Before NFKC, which takes an acute accent that stands by itself for a space.
-        surface = unicodedata.normalize("NFKC", surface.translate(_UNIFIED)).casefold()
-        marked = unicodedata.normalize("NFKD", surface)
-        surface = unicodedata.normalize("NFC", "".join(c for c in marked if unicodedata.category(c) != "Mn"))
-    folded = " ".join(surface.translate(_UNIFIED).casefold().split())
-    return _POSSESSIVE.sub("", folded)
+        return folded
+    if not folded.isascii():
+        marked = unicodedata.normalize("NFKD", folded)
+        folded = unicodedata.normalize("NFC", "".join(c for c in marked if unicodedata.category(c) != "Mn"))
+    return _POSSESSIVE.sub("", normal_form(folded))
 
 
 @dataclass(frozen=True, slots=True)

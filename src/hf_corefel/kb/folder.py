@@ -17,6 +17,7 @@ import xxhash
 from .alias_table import AliasTable
 from .errors import KnowledgeBaseError
 from .fallback import Fallback, FallbackIndex, check_fallback
+from .normal_form import SURFACE_FORM
 from .older_formats import check_fingerprint, rebuilt_trie
 from .projection import Projection
 from .storage import (
@@ -193,7 +194,14 @@ def _open_version(folder: Path, config: dict[str, Any], check: bool) -> OpenedFo
     needed += [text_file(name) for name in TEXTS if config.get(f"has_{name}")]
     needed += [PROJECTION_FILE] if info is not None else []
     # Nothing says whether the index of an older folder is whole; it is made again when it is needed.
-    indexed = fallback != "none" and version >= _WITH_CHECKSUMS
+    form = config.get("surface_form", 0)
+    if not isinstance(form, int) or form > SURFACE_FORM:
+        raise KnowledgeBaseError(
+            f"{path}: field 'surface_form': {form!r} is newer than {SURFACE_FORM}, the newest that this release knows; "
+            "update hf-corefel (pip install --upgrade hf-corefel)"
+        )
+    # Nor is one of use whose surfaces were folded in another way.
+    indexed = fallback != "none" and version >= _WITH_CHECKSUMS and form == SURFACE_FORM
     needed += [FALLBACK_TRIE_FILE, FALLBACK_FILE] if indexed else []
 
     if version >= _WITH_CHECKSUMS:

@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from .errors import KnowledgeBaseError
+from .normal_form import normal_form
 from .readers import AliasRow, check_alias_row, read_lines, shown
 
 __all__ = [
@@ -60,7 +61,7 @@ def count_rows(counts: Iterable[Count]) -> list[AliasRow]:
     for i, (surface, entity, count) in enumerate(counts):
         if not 0 < count < float("inf"):
             raise KnowledgeBaseError(f"counts[{i}], surface {shown(surface)}: expected a count above 0, got {count!r}")
-        row = table.setdefault(surface.strip(), {})
+        row = table.setdefault(normal_form(surface), {})
         row[entity] = row.get(entity, 0.0) + count
         if row[entity] == float("inf"):
             raise KnowledgeBaseError(

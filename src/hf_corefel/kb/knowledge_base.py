@@ -24,6 +24,7 @@ from .importers import (
     read_wikipedia2vec_text,
     title_rows,
 )
+from .normal_form import normal_form
 from .overlay import edit_add, edit_remove, edit_remove_surface
 from .projection import Projection
 from .readers import check_counts, check_key, check_surfaces, read_alias_jsonl
@@ -73,7 +74,7 @@ class KnowledgeBase(SavedKnowledgeBase):
         provenance: Mapping[str, Any] | None = None,
         wikidata: Mapping[str, str] | None = None,
         urls: Mapping[str, str] | None = None,
-        fallback: Fallback = "none",
+        fallback: Fallback = "casefold",
         projection: Projection | None = None,
     ) -> KnowledgeBase:
         """Builds a knowledge base in memory.
@@ -291,8 +292,11 @@ class KnowledgeBase(SavedKnowledgeBase):
         Raises:
             KnowledgeBaseError: When no entity has it.
         """
+        key = surface.strip()
         with self._changes.lock:
-            self._changes.state = edit_remove_surface(self._tables, self._changes.state, surface.strip())
+            if self._tables.aliases.find([key])[0] < 0 and key not in self._changes.state.surfaces:
+                key = normal_form(surface)
+            self._changes.state = edit_remove_surface(self._tables, self._changes.state, key)
 
     def _vector_of(self, entity: str, description: str | None) -> np.ndarray | None:
         """What the vectorizer gives for an entity that has no vector of its own, or None."""

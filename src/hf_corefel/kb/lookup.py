@@ -1,4 +1,4 @@
-"""Candidates of many surfaces at once: the exact surface, then what its folded form leads to."""
+"""Candidates of many surfaces at once: by their normal form, then by what its folded form leads to."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from .fallback import FallbackIndex, fold
+from .fallback import FALLBACK_DISCOUNT, FallbackIndex, fold
+from .normal_form import normal_form
 from .overlay import Overlay, Row
 from .tables import Tables
 
@@ -28,8 +29,14 @@ def find_candidates(
     Returns:
         entity_ids int32 [M, K], by descending prior, then by name, -1 = padding; priors float32 [M, K], 0 there.
     """
-    stripped = [surface.strip() for surface in surfaces]
-    numbers = tables.aliases.find(stripped)
+    keys = [surface.strip() for surface in surfaces]
+    numbers = tables.aliases.find(keys)
+    # Tables of before normal forms have surfaces as they were given, and nearly all of those are in normal form too.
+    for position in np.flatnonzero(numbers < 0).tolist():
+        normal = normal_form(keys[position])
+        if normal != keys[position] and keys[position] not in overlay.surfaces:
+            keys[position] = normal
+            numbers[position] = tables.aliases.find([normal])[0]
     # Most surfaces are as they are in the tables and are gathered at once; the others have rows of their own.
     rows: dict[int, Row] = {}
     if overlay.rows:
@@ -39,7 +46,7 @@ def find_candidates(
                 numbers[position] = -1
     if overlay.surfaces:
         for position in np.flatnonzero(numbers < 0).tolist():
-            row = overlay.surfaces.get(stripped[position])
+            row = overlay.surfaces.get(keys[position])
             if row is not None:
                 rows[position] = row
     if index is not None:
@@ -47,13 +54,12 @@ def find_candidates(
         for position in np.flatnonzero(numbers < 0).tolist():
             if rows.get(position):
                 continue
-            key = fold(stripped[position], index.fallback)
-            group = index.find(key)
+            key = fold(keys[position], index.fallback)
+            group = index.find(key).tolist()
             more = [overlay.surfaces[surface] for surface in added.get(key, ())]
-            if len(group) == 1 and not more and group[0] not in overlay.rows:
-                numbers[position] = group[0]
-            elif group or more:
-                rows[position] = _merge(tables, overlay, [*more, *(_row(tables, overlay, number) for number in group)])
+            if group or more:
+                merged = _merge(tables, overlay, [*more, *(_row(tables, overlay, number) for number in group)])
+                rows[position] = [(entity, prior * FALLBACK_DISCOUNT) for entity, prior in merged]
     entity_ids, priors = tables.aliases.take(numbers, limit)
     for position, row in rows.items():
         for column, (entity, prior) in enumerate(row[:limit]):

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
 
 from .errors import KnowledgeBaseError
+from .normal_form import normal_form
 
 __all__ = [
     "MAX_LINE_BYTES",
@@ -75,7 +76,7 @@ def check_alias_row(surface: object, candidates: object, where: str, *, clip_pri
     """
     if not isinstance(surface, str):
         raise KnowledgeBaseError(f"{where}: expected a string as surface, got {shown(surface)}")
-    key = check_key(surface.strip(), where, "surface")
+    key = check_key(normal_form(surface), where, "surface")
     here = f"{where}, surface {key[:_SHOWN]!r}"
     if isinstance(candidates, str | bytes) or not isinstance(candidates, Iterable):
         raise KnowledgeBaseError(f"{here}: expected pairs [entity, prior], got {shown(candidates)}")
@@ -91,7 +92,7 @@ def check_alias_row(surface: object, candidates: object, where: str, *, clip_pri
 def check_surfaces(
     entity: str, surfaces: Iterable[str], prior: float | Mapping[str, float] | None
 ) -> list[tuple[str, float | None]]:
-    """The stripped surfaces of an entity that is added, each with its prior, None where there is none.
+    """Return the normal forms of the surfaces of an entity that is added, each with its prior or None.
 
     Raises:
         KnowledgeBaseError: When a surface or prior is invalid, or a prior is given of what is none of the surfaces.
@@ -102,13 +103,13 @@ def check_surfaces(
     by_surface: dict[str, list[float | None]] = {}
     if isinstance(prior, Mapping):
         for name, value in prior.items():
-            key = name.strip() if isinstance(name, str) else name
+            key = normal_form(name) if isinstance(name, str) else name
             if key not in known:
                 raise KnowledgeBaseError(f"add: prior: {name!r} is none of the surfaces")
             by_surface.setdefault(key, []).append(value)
     else:
         by_surface = {surface: [prior] for surface in known}
-    for surface in dict.fromkeys(surface.strip() for surface in listed):
+    for surface in dict.fromkeys(map(normal_form, listed)):
         for given in by_surface.get(surface, [None]):
             checked = check_alias_row(surface, [(entity, 1.0 if given is None else given)], "add")
             rows.append((surface, None if given is None else checked.candidates[0][1]))

@@ -25,6 +25,7 @@ from ..utils.files import locked
 from .errors import KnowledgeBaseError
 from .fallback import Fallback, FallbackIndex
 from .folder import CONFIG_FILE, FORMAT_VERSION, SavedFile, config_checksum, identity_of, read_config, saved_files
+from .normal_form import SURFACE_FORM
 from .storage import FALLBACK_TRIE_FILE, checksum_of, sync, write_json, write_tensors, write_trie
 from .tables import FALLBACK_FILE, SIZES, TEXTS, Tables, index_fingerprint
 
@@ -117,6 +118,7 @@ def _config(
 ) -> dict[str, Any]:
     config = {
         "format_version": FORMAT_VERSION,
+        "surface_form": SURFACE_FORM,
         "fingerprint": tables.fingerprint(),
         "fallback_fingerprint": index_fingerprint(index),
         "url_template": tables.url_template,

@@ -101,12 +101,12 @@ class KnowledgeBaseView:
     def lookup(
         self, surfaces: Sequence[str], limit: int = 16, *, fallback: Fallback | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Candidates of M surfaces: exact match once white space around a surface is stripped.
+        """Return the candidates of M surfaces, by their normal form (`hf_corefel.kb.normal_form`).
 
-        A surface that has none falls back, unless `fallback` is "none": on all surfaces with its case folding
-        ("casefold"), or on all that also only differ in compatibility forms, diacritics, kinds of apostrophes,
-        dashes and white space, or a possessive at the end ("normalized"). Their candidates are merged; of each
-        the highest prior stands.
+        White space, line ends and hyphens at them, kinds of apostrophes, dashes and letters, and invisible characters
+        do not count. A surface that has no candidates falls back, unless `fallback` is "none": on all surfaces that
+        differ in letter case only ("casefold"), or also in diacritics or a possessive at the end ("normalized"). Their
+        candidates are merged; of each the highest prior stands, times `FALLBACK_DISCOUNT`.
 
         Args:
             surfaces: The M surfaces.

@@ -102,7 +102,7 @@ def read_inner_names(
             inner[row] = stretches[found[0]]
     if not inner:
         return spans
-    places = [inner.get(row, tuple(offsets)) for row, offsets in enumerate(spans.offsets.tolist())]
+    places = [inner.get(row, (begin, end)) for row, (begin, end) in enumerate(spans.offsets.tolist())]
     read, _ = given_spans(places, words, pieces)
     # In the order of the names inside; back to that of the mentions.
     order = np.lexsort((np.array(places)[:, 1], np.array(places)[:, 0]))
