@@ -124,6 +124,12 @@ def build(
         typer.Option("--entities", metavar="FILE", help='JSON lines {"entity", "description", "wikidata", "url"}.'),
     ] = None,
     max_candidates: Annotated[int | None, typer.Option(min=1, help="Keep so many candidates of a surface.")] = None,
+    unseen: Annotated[
+        float,
+        typer.Option(
+            min=0.0, help="How many more times a surface with counts counts, for something that was not seen."
+        ),
+    ] = 1.0,
     fallback: FallbackOption = None,
     quiet: QuietOption = False,
 ) -> None:
@@ -140,17 +146,20 @@ def build(
     if end2end is not None and tables:
         fail("cannot build: --end2end-neural-el has a table of its own; give no --aliases and --counts")
     sources = [printable(path.name) for path in (*tables, wikipedia2vec, end2end, entities) if path is not None]
-    options: dict[str, Any] = {"fallback": fallback.value if fallback else "none", "provenance": {"files": sources}}
+    options: dict[str, Any] = {"provenance": {"files": sources}}
+    if fallback is not None:
+        options["fallback"] = fallback.value
     if max_candidates is not None:
         options["max_candidates"] = max_candidates
     with _or_fail(f"build {out}", quiet=quiet):
         if entities is not None:
             options.update(_read_entities(entities))
         if end2end is not None:
-            kb = KnowledgeBase.from_end2end_neural_el(end2end, **options)
+            kb = KnowledgeBase.from_end2end_neural_el(end2end, unseen=unseen, **options)
         else:
-            rows = [row for path in aliases or [] for row in _not_empty(path, read_alias_jsonl(path))]
-            rows += count_rows(chain.from_iterable(_not_empty(path, read_counts(path)) for path in counts or []))
+            rows = [row for path in aliases or [] for row in _not_empty(path, read_alias_jsonl(path, unseen=unseen))]
+            counted = chain.from_iterable(_not_empty(path, read_counts(path)) for path in counts or [])
+            rows += count_rows(counted, unseen)
             source = vectors_of or model
             known = None if source is None else _open(source)
             vectorizer = _vectorizer(known, model) if known is not None and model is not None else None

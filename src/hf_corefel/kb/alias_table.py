@@ -12,8 +12,9 @@ import numpy as np
 
 from .checking import check_ids, check_offsets, check_priors, check_slices
 from .errors import KnowledgeBaseError
+from .normal_form import SURFACE_FORM
 from .readers import check_alias_row, check_key
-from .storage import find_key, offsets_of
+from .storage import find_keys, offsets_of
 
 __all__ = ["AliasTable", "build_alias_table"]
 
@@ -29,6 +30,7 @@ class AliasTable:
         priors: float32 [C].
         num_entities: E, above all entity ids.
         file: Where the arrays come from, for messages.
+        surface_form: Version of the `normal_form` that all surfaces have; 0 = they are only stripped.
     """
 
     surfaces: Any
@@ -37,16 +39,11 @@ class AliasTable:
     priors: np.ndarray
     num_entities: int
     file: str = "tables.safetensors"
+    surface_form: int = SURFACE_FORM
 
     def find(self, surfaces: Sequence[str]) -> np.ndarray:
-        """The numbers int64 [M] of M stripped surfaces, -1 = not in the table."""
-        get = self.surfaces.get
-        try:
-            # A trie reads a key up to its first NUL, which no surface has.
-            found = [-1 if "\0" in surface else get(surface, -1) for surface in surfaces]
-        except UnicodeEncodeError:
-            found = [find_key(self.surfaces, surface) for surface in surfaces]
-        return np.array(found, dtype=np.int64)
+        """The numbers int64 [M] of M surfaces as they are written in the table, -1 = not in the table."""
+        return find_keys(self.surfaces, surfaces)
 
     def take(self, rows: np.ndarray, limit: int) -> tuple[np.ndarray, np.ndarray]:
         """The first `limit` candidates of each of M surfaces.
@@ -116,7 +113,7 @@ def build_alias_table(
 ) -> tuple[Any, AliasTable]:
     """Numbers the entities and collects the candidates of every surface.
 
-    A surface that comes twice (also after stripping), or an entity that comes twice under a surface,
+    A surface that comes twice (also only in normal form), or an entity that comes twice under a surface,
     is merged: the highest prior stands. A surface without candidates is the same as none.
 
     Args:

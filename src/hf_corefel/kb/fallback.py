@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -14,9 +14,17 @@ import numpy as np
 from .checking import check_ids, check_offsets, refuse
 from .errors import KnowledgeBaseError
 from .normal_form import folded_form, normal_form
-from .storage import find_key, offsets_of
+from .storage import find_keys, offsets_of
 
-__all__ = ["FALLBACK_DISCOUNT", "Fallback", "FallbackIndex", "build_fallback_index", "check_fallback", "fold"]
+__all__ = [
+    "FALLBACK_DISCOUNT",
+    "Fallback",
+    "FallbackIndex",
+    "build_fallback_index",
+    "check_fallback",
+    "fold",
+    "fold_all",
+]
 
 Fallback = Literal["none", "casefold", "normalized"]
 # What the priors of a surface are worth that only looks like the one asked for: it is a weaker key.
@@ -55,6 +63,17 @@ def fold(surface: str, fallback: Fallback) -> str:
     return _POSSESSIVE.sub("", normal_form(folded))
 
 
+def fold_all(surfaces: Sequence[str], fallback: Fallback) -> list[str]:
+    """Return what `fold` gives for many surfaces in normal form, quickly where lower case is all that they need."""
+    if fallback == "none":
+        return list(surfaces)
+    endings = ("'s", "'", "'S") if fallback == "normalized" else ()
+    return [
+        surface.lower() if surface.isascii() and not surface.endswith(endings) else fold(surface, fallback)
+        for surface in surfaces
+    ]
+
+
 @dataclass(frozen=True, slots=True)
 class FallbackIndex:
     """Which surfaces of a table have a folded form.
@@ -75,13 +94,16 @@ class FallbackIndex:
     num_surfaces: int
     file: str = "fallback.safetensors"
 
-    def find(self, key: str) -> list[int]:
-        """Return the surfaces of a folded form, as their numbers; none for a form that is unknown.
+    def find(self, keys: Sequence[str]) -> np.ndarray:
+        """Return the numbers int64 [M] of M folded forms, for `rows_of`; -1 = no surface has it."""
+        return find_keys(self.keys, keys)
+
+    def rows_of(self, number: int) -> list[int]:
+        """Return the surfaces of a folded form, as their numbers; none for the form -1.
 
         Raises:
             KnowledgeBaseError: When they cannot be right: the file is damaged.
         """
-        number = find_key(self.keys, key)
         if number < 0:
             return []
         # In Python's numbers: forms are asked for one by one, where numpy's checks take longer than all the rest.
@@ -113,9 +135,12 @@ def build_fallback_index(surfaces: Any, fallback: Fallback) -> FallbackIndex:
 
     Args:
         surfaces: The `marisa_trie.Trie` that numbers the A surfaces.
-        fallback: How to fold them; not "none".
+        fallback: How to fold them. "none" is for tables of before normal forms: it groups only those surfaces that
+            are not in normal form.
     """
-    folded = [fold(surfaces.restore_key(row), fallback) for row in range(len(surfaces))]
+    folded = [fold(surface, fallback) for surface in map(surfaces.restore_key, range(len(surfaces)))]
+    if fallback == "none":
+        folded = ["" if form == surfaces.restore_key(row) else form for row, form in enumerate(folded)]
     # Trie() would take an empty form for a key; no surface should fall back on it.
     keys = marisa_trie.Trie(form for form in folded if form)
     get = keys.get

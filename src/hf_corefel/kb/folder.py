@@ -193,14 +193,9 @@ def _open_version(folder: Path, config: dict[str, Any], check: bool) -> OpenedFo
     needed = [ENTITY_TRIE_FILE, SURFACE_TRIE_FILE, ALIASES_FILE, VECTORS_FILE]
     needed += [text_file(name) for name in TEXTS if config.get(f"has_{name}")]
     needed += [PROJECTION_FILE] if info is not None else []
-    # Nothing says whether the index of an older folder is whole; it is made again when it is needed.
-    form = config.get("surface_form", 0)
-    if not isinstance(form, int) or form > SURFACE_FORM:
-        raise KnowledgeBaseError(
-            f"{path}: field 'surface_form': {form!r} is newer than {SURFACE_FORM}, the newest that this release knows; "
-            "update hf-corefel (pip install --upgrade hf-corefel)"
-        )
-    # Nor is one of use whose surfaces were folded in another way.
+    # Nothing says whether the index of an older folder is whole, and one whose surfaces were folded in another way is
+    # of no use; it is made again when it is needed.
+    form = _surface_form(config, path)
     indexed = fallback != "none" and version >= _WITH_CHECKSUMS and form == SURFACE_FORM
     needed += [FALLBACK_TRIE_FILE, FALLBACK_FILE] if indexed else []
 
@@ -266,6 +261,19 @@ def _check_fields(config: dict[str, Any], path: Path) -> int:
     except KnowledgeBaseError as error:
         raise KnowledgeBaseError(f"{path}: field {error}") from error
     return version
+
+
+def _surface_form(config: dict[str, Any], path: Path) -> int:
+    """The version of the normal form of the surfaces; 0 in folders of before there was one."""
+    form = config.get("surface_form", 0)
+    if isinstance(form, bool) or not isinstance(form, int) or form < 0:
+        raise KnowledgeBaseError(f"{path}: field 'surface_form': expected a number from 0 on, got {form!r}")
+    if form > SURFACE_FORM:
+        raise KnowledgeBaseError(
+            f"{path}: surface_form {form} is newer than {SURFACE_FORM}, the newest that this release reads; update "
+            "hf-corefel (pip install --upgrade hf-corefel), or build the knowledge base again with this release"
+        )
+    return form
 
 
 def saved_files(config: Mapping[str, Any], path: Path) -> dict[str, SavedFile]:
@@ -342,6 +350,7 @@ def _make_tables(
     config: dict[str, Any], places: dict[str, Path], arrays: dict[str, Arrays], tries: list[Any]
 ) -> Tables:
     entities, surfaces = tries
+    form = config.get("surface_form", 0)
 
     def fields(file: str) -> dict[str, Any]:
         return {**arrays[file], "file": str(places[file])}
@@ -355,7 +364,7 @@ def _make_tables(
         projection = Projection(**fields(PROJECTION_FILE), info=config["projection"])
     return Tables(
         entities=entities,
-        aliases=AliasTable(surfaces=surfaces, **fields(ALIASES_FILE), num_entities=len(entities)),
+        aliases=AliasTable(surfaces=surfaces, **fields(ALIASES_FILE), num_entities=len(entities), surface_form=form),
         vectors=VectorTable(**fields(VECTORS_FILE)),
         **texts,
         url_template=config["url_template"],

@@ -11,7 +11,7 @@ import numpy as np
 
 from .errors import KnowledgeBaseError
 from .normal_form import normal_form
-from .readers import AliasRow, check_alias_row, read_lines, shown
+from .readers import AliasRow, check_alias_row, check_surface, check_unseen, read_lines, shown
 
 __all__ = [
     "End2EndFiles",
@@ -50,18 +50,23 @@ def read_counts(path: str | Path) -> Iterator[Count]:
         yield fields[0], fields[1], _number(fields[2], where, "count")
 
 
-def count_rows(counts: Iterable[Count]) -> list[AliasRow]:
+def count_rows(counts: Iterable[Count], unseen: float = 1.0) -> list[AliasRow]:
     """Adds up the counts of every surface and entity; a prior is an entity's share of its surface's counts.
+
+    Args:
+        counts: Surface, entity and count.
+        unseen: How many more times a surface counts, for something that was not seen; 0 gives plain shares.
 
     Raises:
         KnowledgeBaseError: When a count is not above 0, or those of one surface and entity add up to what is too large
-            for a float.
+            for a float, or `unseen` is no number from 0 on.
     """
+    mass = check_unseen(unseen)
     table: dict[str, dict[str, float]] = {}
     for i, (surface, entity, count) in enumerate(counts):
         if not 0 < count < float("inf"):
             raise KnowledgeBaseError(f"counts[{i}], surface {shown(surface)}: expected a count above 0, got {count!r}")
-        row = table.setdefault(normal_form(surface), {})
+        row = table.setdefault(check_surface(surface, f"counts[{i}]"), {})
         row[entity] = row.get(entity, 0.0) + count
         if row[entity] == float("inf"):
             raise KnowledgeBaseError(
@@ -69,25 +74,26 @@ def count_rows(counts: Iterable[Count]) -> list[AliasRow]:
                 "float holds (1.8e308); give smaller ones"
             )
     return [
-        AliasRow(surface, list(zip(row, _shares(list(row.values())), strict=True))) for surface, row in table.items()
+        AliasRow(surface, list(zip(row, _shares(list(row.values()), unseen=mass), strict=True)))
+        for surface, row in table.items()
     ]
 
 
-def _shares(counts: list[float], total: float = 0.0) -> list[float]:
-    """What each count is of their sum, or of a total that is larger; 0 where all are 0."""
+def _shares(counts: list[float], total: float = 0.0, unseen: float = 0.0) -> list[float]:
+    """What each count is of their sum, or of a total that is larger, and `unseen`; 0 where all are 0."""
     # The sum of what is at most 1 cannot overflow, as that of large counts can.
-    largest = max(total, *counts, 0.0)
+    largest = max(total, unseen, *counts, 0.0)
     if largest == 0:
         return [0.0] * len(counts)
     scaled = [count / largest for count in counts]
-    whole = max(total / largest, sum(scaled))
+    whole = max(total / largest, sum(scaled)) + unseen / largest
     return [count / whole for count in scaled]
 
 
 def title_rows(entities: Iterable[str]) -> Iterator[AliasRow]:
     """The title of every entity, underscores as spaces, as its surface, with prior 1."""
     for entity in entities:
-        title = entity.replace("_", " ").strip()
+        title = normal_form(entity.replace("_", " "))
         if title:
             yield AliasRow(title, [(entity, 1.0)])
 
@@ -186,7 +192,12 @@ def read_wiki_names(path: str | Path, *, strict: bool = True) -> dict[str, str]:
 
 
 def read_p_e_m(
-    path: str | Path, names: Mapping[str, str] | None = None, *, scores: Scores = "auto", strict: bool = True
+    path: str | Path,
+    names: Mapping[str, str] | None = None,
+    *,
+    scores: Scores = "auto",
+    strict: bool = True,
+    unseen: float = 1.0,
 ) -> Iterator[AliasRow]:
     """Yields the rows of a p(e|m) file of Ganea and Hofmann (2017), as end2end_neural_el ships it.
 
@@ -197,8 +208,9 @@ def read_p_e_m(
         names: Entity names by page id; candidates whose id it lacks are left out, as end2end_neural_el does. None
             takes the titles that stand in the file.
         scores: What a score is: a "prior", or a "count", which is divided by the larger of the line's total and the sum
-            of its counts. "auto" takes whole numbers in the first thousand lines for counts.
+            of its counts, and `unseen`. "auto" takes whole numbers in the first thousand lines for counts.
         strict: Raise at a line of another form. Otherwise it is passed over, and counted in a warning.
+        unseen: How many more times a mention counts, for something that was not seen; priors are as they are.
 
     Raises:
         KnowledgeBaseError: When a line has another form, or a prior is not between 0 and 1; the message names the file,
@@ -206,11 +218,12 @@ def read_p_e_m(
     """
     if scores not in ("auto", "prior", "count"):
         raise KnowledgeBaseError(f"scores: expected auto, prior or count, got {scores!r}")
+    mass = check_unseen(unseen)
     counts = _holds_counts(path) if scores == "auto" else scores == "count"
     skipped = _Skipped(path, strict)
     for where, line in read_lines(path):
         try:
-            row = _p_e_m_row(line, where, names, counts)
+            row = _p_e_m_row(line, where, names, mass if counts else None)
         except KnowledgeBaseError as error:
             skipped.add(where, str(error).removeprefix(f"{where}: "))
             continue
@@ -219,7 +232,8 @@ def read_p_e_m(
     skipped.warn()
 
 
-def _p_e_m_row(line: str, where: str, names: Mapping[str, str] | None, counts: bool) -> AliasRow:
+def _p_e_m_row(line: str, where: str, names: Mapping[str, str] | None, unseen: float | None) -> AliasRow:
+    """The row of a line whose scores are counts, with a mass for what was not seen, or priors when that is None."""
     mention, *rest = line.split("\t")
     if not rest:
         raise KnowledgeBaseError(
@@ -237,8 +251,8 @@ def _p_e_m_row(line: str, where: str, names: Mapping[str, str] | None, counts: b
         score = _number(parts[1], f"{where}, mention {shown(mention)}, candidate {shown(field)}", "score", least=0.0)
         scores.append(score)
         listed.append(parts[2].replace(" ", "_") if names is None else names.get(parts[0]))
-    if counts:
-        scores = _shares(scores, total)
+    if unseen is not None:
+        scores = _shares(scores, total, unseen)
     pairs = [(name, score) for name, score in zip(listed, scores, strict=True) if name is not None]
     return check_alias_row(mention, pairs, where)
 

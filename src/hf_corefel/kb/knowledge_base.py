@@ -79,8 +79,9 @@ class KnowledgeBase(SavedKnowledgeBase):
     ) -> KnowledgeBase:
         """Builds a knowledge base in memory.
 
-        A surface that comes twice (also after stripping), or an entity that comes twice under a surface,
-        is merged: the highest prior stands. Entities that only have a vector or a text are kept.
+        Surfaces are kept in normal form (`hf_corefel.kb.normal_form`). One that comes twice, or an entity that
+        comes twice under a surface, is merged: the highest prior stands. Entities that only have a vector or a text
+        are kept.
 
         Args:
             aliases: Pairs of a surface and its (entity, prior) pairs, prior = p(entity | surface).
@@ -114,27 +115,37 @@ class KnowledgeBase(SavedKnowledgeBase):
         return kb if projection is None else kb.with_projection(projection)
 
     @classmethod
-    def from_jsonl(cls, path: str | Path, *, clip_priors: bool = False, **build: Any) -> KnowledgeBase:
+    def from_jsonl(
+        cls, path: str | Path, *, clip_priors: bool = False, unseen: float = 1.0, **build: Any
+    ) -> KnowledgeBase:
         """Builds from an alias table in JSON lines, plain or ``.gz``.
 
         Args:
             path: Lines ``[surface, [[entity, prior], ...]]`` or
-                ``{"surface": ..., "candidates": [{"entity": ..., "prior": ...}, ...]}``.
+                ``{"surface": ..., "candidates": [{"entity": ..., "prior": ...}, ...]}``. The latter may have a
+                ``"count"``, how often the surface was seen, which makes each prior count / (count + unseen) of what
+                it is.
             clip_priors: Move finite priors outside 0..1 to the nearer bound instead of raising.
+            unseen: How many times a surface that has a count may have stood for something that was not seen.
             **build: The keyword arguments of `build`.
 
         Raises:
             KnowledgeBaseError: As `build` does; the message names the file and the line.
         """
-        return cls.build(read_alias_jsonl(path, clip_priors=clip_priors), **build)
+        return cls.build(read_alias_jsonl(path, clip_priors=clip_priors, unseen=unseen), **build)
 
     @classmethod
-    def from_counts(cls, counts: str | Path | Iterable[tuple[str, str, float]], **build: Any) -> KnowledgeBase:
-        """Builds from how often each surface stands for each entity; a prior is the share of its surface's counts.
+    def from_counts(
+        cls, counts: str | Path | Iterable[tuple[str, str, float]], *, unseen: float = 1.0, **build: Any
+    ) -> KnowledgeBase:
+        """Builds from how often each surface stands for each entity.
+
+        A prior is count / (total + unseen), with the total of the surface's counts: what was seen once is half sure.
 
         Args:
             counts: A tab-separated file of surface, entity and count, plain or ``.gz``, or such triples. Counts of
                 one surface and entity are added up.
+            unseen: How many more times a surface counts, for something that was not seen; 0 gives plain shares.
             **build: The keyword arguments of `build`.
 
         Raises:
@@ -142,7 +153,7 @@ class KnowledgeBase(SavedKnowledgeBase):
                 or the place of the triple.
         """
         rows = read_counts(counts) if isinstance(counts, str | Path) else check_counts(counts)
-        return cls.build(count_rows(rows), **build)
+        return cls.build(count_rows(rows, unseen), **build)
 
     @classmethod
     def from_wikipedia2vec_text(
@@ -174,6 +185,7 @@ class KnowledgeBase(SavedKnowledgeBase):
         *,
         scores: Scores = "auto",
         strict: bool = True,
+        unseen: float = 1.0,
         max_candidates: int | None = 30,
         **build: Any,
     ) -> KnowledgeBase:
@@ -184,6 +196,8 @@ class KnowledgeBase(SavedKnowledgeBase):
                 ``nnid2wikiid.txt`` and ``ent_vecs.npy`` in it or below it, or their paths.
             scores: What the scores of the p(e|m) file are: "prior", "count", or "auto" to see from the file.
             strict: Raise at a line of another form instead of passing over it with a warning.
+            unseen: How many more times a surface with counts counts, for something that was not seen; 0 gives plain
+                shares. Scores that are priors stay what they are.
             max_candidates: How many candidates a surface keeps; 30 is what end2end_neural_el keeps.
             **build: The other keyword arguments of `build`.
 
@@ -193,7 +207,7 @@ class KnowledgeBase(SavedKnowledgeBase):
         found = files if isinstance(files, End2EndFiles) else End2EndFiles.find(files)
         names = read_wiki_names(found.wiki_name_id_map, strict=strict)
         build.setdefault("vectors", end2end_vectors(found.ent_vecs, found.nnid2wikiid, names))
-        rows = read_p_e_m(found.p_e_m, names, scores=scores, strict=strict)
+        rows = read_p_e_m(found.p_e_m, names, scores=scores, strict=strict, unseen=unseen)
         return cls.build(rows, max_candidates=max_candidates, **build)
 
     def with_fallback(self, fallback: Fallback) -> KnowledgeBase:
@@ -221,6 +235,8 @@ class KnowledgeBase(SavedKnowledgeBase):
 
     def merged(self) -> Self:
         """A knowledge base whose tables hold the changes, with ids of its own; this one when nothing was changed.
+
+        Tables of before normal forms count as changed: their surfaces get them.
 
         Raises:
             KnowledgeBaseError: When a file that it was opened from is damaged.
@@ -261,7 +277,7 @@ class KnowledgeBase(SavedKnowledgeBase):
                 given of what is none of the surfaces.
         """
         check_key(entity, "add", "entity")
-        rows = check_surfaces(entity, surfaces, prior)
+        rows = [(self._spellings(key)[0], given) for key, given in check_surfaces(entity, surfaces, prior)]
         if wikidata is not None:
             check_wikidata(wikidata, entity)
         texts = {"descriptions": description, "wikidata": wikidata, "urls": url}
@@ -287,16 +303,14 @@ class KnowledgeBase(SavedKnowledgeBase):
             self._changes.state = edit_remove(self._tables, self._changes.state, entity)
 
     def remove_surface(self, surface: str) -> None:
-        """Removes a surface; its entities stay.
+        """Removes a surface, however it is written; its entities stay.
 
         Raises:
             KnowledgeBaseError: When no entity has it.
         """
-        key = surface.strip()
+        spellings = self._spellings(normal_form(surface))
         with self._changes.lock:
-            if self._tables.aliases.find([key])[0] < 0 and key not in self._changes.state.surfaces:
-                key = normal_form(surface)
-            self._changes.state = edit_remove_surface(self._tables, self._changes.state, key)
+            self._changes.state = edit_remove_surface(self._tables, self._changes.state, spellings)
 
     def _vector_of(self, entity: str, description: str | None) -> np.ndarray | None:
         """What the vectorizer gives for an entity that has no vector of its own, or None."""

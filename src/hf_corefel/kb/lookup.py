@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
-from .fallback import FALLBACK_DISCOUNT, FallbackIndex, fold
-from .normal_form import normal_form
-from .overlay import Overlay, Row
+from .fallback import FALLBACK_DISCOUNT, FallbackIndex, fold_all
+from .normal_form import is_plain, normal_form, other_normal_forms
+from .overlay import Overlay, Row, merge_rows
 from .tables import Tables
 
 __all__ = ["find_candidates"]
 
 
 def find_candidates(
-    tables: Tables, overlay: Overlay, surfaces: Sequence[str], limit: int, index: FallbackIndex | None
+    tables: Tables,
+    overlay: Overlay,
+    surfaces: Sequence[str],
+    limit: int,
+    spellings: FallbackIndex | None,
+    fallback: FallbackIndex | None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Candidates of M surfaces.
 
@@ -24,19 +30,13 @@ def find_candidates(
         overlay: The changes to them.
         surfaces: The M surfaces.
         limit: K.
-        index: Where surfaces without candidates fall back; None = nowhere.
+        spellings: The surfaces of the tables that are not in normal form, by theirs; None = all are.
+        fallback: Where surfaces without candidates fall back; None = nowhere.
 
     Returns:
         entity_ids int32 [M, K], by descending prior, then by name, -1 = padding; priors float32 [M, K], 0 there.
     """
-    keys = [surface.strip() for surface in surfaces]
-    numbers = tables.aliases.find(keys)
-    # Tables of before normal forms have surfaces as they were given, and nearly all of those are in normal form too.
-    for position in np.flatnonzero(numbers < 0).tolist():
-        normal = normal_form(keys[position])
-        if normal != keys[position] and keys[position] not in overlay.surfaces:
-            keys[position] = normal
-            numbers[position] = tables.aliases.find([normal])[0]
+    keys, others, numbers = _find(tables, overlay, surfaces)
     # Most surfaces are as they are in the tables and are gathered at once; the others have rows of their own.
     rows: dict[int, Row] = {}
     if overlay.rows:
@@ -49,17 +49,14 @@ def find_candidates(
             row = overlay.surfaces.get(keys[position])
             if row is not None:
                 rows[position] = row
-    if index is not None:
-        added = overlay.folded(index.fallback)
-        for position in np.flatnonzero(numbers < 0).tolist():
-            if rows.get(position):
-                continue
-            key = fold(keys[position], index.fallback)
-            group = index.find(key).tolist()
-            more = [overlay.surfaces[surface] for surface in added.get(key, ())]
-            if group or more:
-                merged = _merge(tables, overlay, [*more, *(_row(tables, overlay, number) for number in group)])
-                rows[position] = [(entity, prior * FALLBACK_DISCOUNT) for entity, prior in merged]
+    for index, weight in ((spellings, 1.0), (fallback, FALLBACK_DISCOUNT)):
+        if index is not None:
+            positions = [position for position in np.flatnonzero(numbers < 0).tolist() if not rows.get(position)]
+            forms = [keys[position] for position in positions]
+            for position in others.keys() & set(positions):
+                positions += [position] * len(others[position])
+                forms += others[position]
+            rows |= _by_folded_form(tables, overlay, index, weight, positions, forms)
     entity_ids, priors = tables.aliases.take(numbers, limit)
     for position, row in rows.items():
         for column, (entity, prior) in enumerate(row[:limit]):
@@ -68,16 +65,61 @@ def find_candidates(
     return entity_ids, priors
 
 
+def _find(
+    tables: Tables, overlay: Overlay, surfaces: Sequence[str]
+) -> tuple[list[str], dict[int, list[str]], np.ndarray]:
+    """Return the keys that surfaces have, what else some could be, and the keys' numbers int64 [M] in the tables."""
+    keys = [surface.strip() for surface in surfaces]
+    # Nearly all surfaces are in normal form as they are, and those of tables of before normal forms need not be.
+    numbers = tables.aliases.find(keys)
+    odd = [position for position in np.flatnonzero(numbers < 0).tolist() if not is_plain(keys[position])]
+    others = {position: forms for position in odd if (forms := other_normal_forms(keys[position]))}
+    for position in odd:
+        keys[position] = normal_form(keys[position])
+    numbers[odd] = tables.aliases.find([keys[position] for position in odd])
+    for position, forms in others.items():
+        if numbers[position] >= 0 or keys[position] in overlay.surfaces:
+            continue
+        for form, number in zip(forms, tables.aliases.find(forms).tolist(), strict=True):
+            if number >= 0 or form in overlay.surfaces:
+                keys[position], numbers[position] = form, number
+                break
+    return keys, others, numbers
+
+
+def _by_folded_form(
+    tables: Tables, overlay: Overlay, index: FallbackIndex, weight: float, positions: list[int], forms: list[str]
+) -> dict[int, Row]:
+    """Return the rows of what has the same folded form, by position.
+
+    Args:
+        tables: The tables.
+        overlay: The changes to them.
+        index: Which surfaces have a folded form.
+        weight: What the priors are worth.
+        positions: Where surfaces are looked up.
+        forms: What each may be, in normal form; of several for a position the first that is known counts.
+    """
+    added = overlay.folded(index.fallback)
+    folded = fold_all(forms, index.fallback)
+    numbers = index.find(folded)
+    known = np.flatnonzero(numbers >= 0).tolist()
+    if added:
+        known = [place for place, form in enumerate(folded) if numbers[place] >= 0 or form in added]
+    name_of = partial(overlay.entity_name, tables)
+    rows: dict[int, Row] = {}
+    merged: dict[str, Row] = {}
+    for place in known:
+        form = folded[place]
+        if form not in merged:
+            found = [_row(tables, overlay, number) for number in index.rows_of(int(numbers[place])).tolist()]
+            found += [overlay.surfaces[surface] for surface in added.get(form, ())]
+            merged[form] = [(entity, prior * weight) for entity, prior in merge_rows(found, name_of)]
+        rows.setdefault(positions[place], merged[form])
+    return rows
+
+
 def _row(tables: Tables, overlay: Overlay, number: int) -> Row:
     if number in overlay.rows:
         return overlay.rows[number]
     return list(zip(*(part.tolist() for part in tables.aliases.row(number)), strict=True))
-
-
-def _merge(tables: Tables, overlay: Overlay, rows: Iterable[Row]) -> Row:
-    """The candidates of several surfaces with the best prior of each, by descending prior, then by name."""
-    best: dict[int, float] = {}
-    for row in rows:
-        for entity, prior in row:
-            best[entity] = max(prior, best.get(entity, 0.0))
-    return sorted(best.items(), key=lambda pair: (-pair[1], overlay.entity_name(tables, pair[0])))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import marisa_trie
 import numpy as np
 
 from .alias_table import AliasTable
-from .overlay import Overlay
+from .normal_form import SURFACE_FORM, normal_form
+from .overlay import Overlay, Row, merge_rows
 from .storage import offsets_of
 from .tables import TEXTS, Tables
 from .text_table import TextTable
@@ -18,6 +21,7 @@ __all__ = ["merge_changes"]
 def merge_changes(tables: Tables, overlay: Overlay) -> Tables:
     """New tables without what was removed and with what was added; ids of entities are others than before.
 
+    Surfaces of before normal forms get theirs; those that share one are merged, the highest prior stands.
     Vectors keep their codes, and their mean and standard deviation stay, so that no entity's vector changes.
     """
     living = list(overlay.living_entities(tables))
@@ -30,7 +34,7 @@ def merge_changes(tables: Tables, overlay: Overlay) -> Tables:
     texts = {name: _merge_texts(getattr(tables, name), overlay, name, old_ids) for name in TEXTS}
     return Tables(
         entities=entities,
-        aliases=_merge_aliases(tables.aliases, overlay, new_ids),
+        aliases=_merge_aliases(tables, overlay, new_ids),
         vectors=_merge_vectors(tables.vectors, overlay, old_ids),
         **texts,
         url_template=tables.url_template,
@@ -39,12 +43,15 @@ def merge_changes(tables: Tables, overlay: Overlay) -> Tables:
     )
 
 
-def _merge_aliases(aliases: AliasTable, overlay: Overlay, new_ids: np.ndarray) -> AliasTable:
+def _merge_aliases(tables: Tables, overlay: Overlay, new_ids: np.ndarray) -> AliasTable:
+    aliases = tables.aliases
     restore = aliases.surfaces.restore_key
     kept = np.ones(len(aliases.surfaces), dtype=bool)
     kept[list(overlay.rows)] = False
     changed = {restore(number): row for number, row in overlay.rows.items() if row}
     changed.update(overlay.surfaces)
+    if aliases.surface_form != SURFACE_FORM:
+        changed = _in_normal_form(tables, overlay, changed, kept)
     names = [restore(number) for number in np.flatnonzero(kept).tolist()] + list(changed)
     added = np.fromiter(map(len, changed.values()), dtype=np.int64, count=len(changed))
     offsets = aliases.offsets.astype(np.int64)
@@ -64,6 +71,30 @@ def _merge_aliases(aliases: AliasTable, overlay: Overlay, new_ids: np.ndarray) -
     ids = new_ids[source_ids[positions]]
     count = int(np.count_nonzero(new_ids >= 0))
     return AliasTable(surfaces, offsets_of(length), ids.astype(np.uint32), source_priors[positions], count)
+
+
+def _in_normal_form(tables: Tables, overlay: Overlay, changed: dict[str, Row], kept: np.ndarray) -> dict[str, Row]:
+    """The changed rows by normal form, with those that are not in it yet; these and what they join are kept no more."""
+    aliases, rows = tables.aliases, dict[str, list[Row]]()
+    for surface, row in changed.items():
+        rows.setdefault(normal_form(surface), []).append(row)
+
+    def move(number: int, normal: str) -> None:
+        kept[number] = False
+        ids, priors = aliases.row(number)
+        rows.setdefault(normal, []).append(list(zip(ids.tolist(), priors.tolist(), strict=True)))
+
+    for number in np.flatnonzero(kept).tolist():
+        surface = aliases.surfaces.restore_key(number)
+        normal = normal_form(surface)
+        if normal != surface:
+            move(number, normal)
+    for normal, number in zip(list(rows), aliases.find(list(rows)).tolist(), strict=True):
+        if number >= 0 and kept[number]:
+            move(number, normal)
+    # Nothing can be seen of a surface without a normal form.
+    rows.pop("", None)
+    return {normal: merge_rows(several, partial(overlay.entity_name, tables)) for normal, several in rows.items()}
 
 
 def _merge_vectors(vectors: VectorTable, overlay: Overlay, old_ids: np.ndarray) -> VectorTable:

@@ -5,7 +5,7 @@ Readers take the state that stands when they begin and need no lock; writers, on
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,7 +15,7 @@ from .fallback import Fallback, fold
 from .storage import find_key
 from .tables import TEXTS, Tables
 
-__all__ = ["Overlay", "Row", "edit_add", "edit_remove", "edit_remove_surface"]
+__all__ = ["Overlay", "Row", "edit_add", "edit_remove", "edit_remove_surface", "merge_rows"]
 
 # Candidates of a surface, by descending prior, then by name: entity ids [C] and float32 priors.
 Row = list[tuple[int, float]]
@@ -210,14 +210,24 @@ def edit_remove(tables: Tables, last: Overlay, entity: str) -> Overlay:
     return edit.finish()
 
 
-def edit_remove_surface(tables: Tables, last: Overlay, surface: str) -> Overlay:
-    """Removes a surface; its entities stay.
+def edit_remove_surface(tables: Tables, last: Overlay, spellings: Sequence[str]) -> Overlay:
+    """Removes a surface, given in all ways that the tables write it; its entities stay.
 
     Raises:
         KnowledgeBaseError: When no entity has it.
     """
     edit = _Edit(tables, last)
-    if not edit.get_row(surface):
-        raise KnowledgeBaseError(f"surface {surface!r} is not in the knowledge base")
-    edit.set_row(surface, [])
+    if not any(edit.get_row(surface) for surface in spellings):
+        raise KnowledgeBaseError(f"surface {spellings[0]!r} is not in the knowledge base")
+    for surface in spellings:
+        edit.set_row(surface, [])
     return edit.finish()
+
+
+def merge_rows(rows: Iterable[Row], name_of: Callable[[int], str]) -> Row:
+    """Return the candidates of several surfaces with the best prior of each, by descending prior, then by name."""
+    best: dict[int, float] = {}
+    for row in rows:
+        for entity, prior in row:
+            best[entity] = max(prior, best.get(entity, 0.0))
+    return sorted(best.items(), key=lambda pair: (-pair[1], name_of(pair[0])))

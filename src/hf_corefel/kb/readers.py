@@ -20,7 +20,9 @@ __all__ = [
     "check_alias_row",
     "check_counts",
     "check_key",
+    "check_surface",
     "check_surfaces",
+    "check_unseen",
     "read_alias_jsonl",
     "read_jsonl",
     "read_lines",
@@ -61,8 +63,34 @@ def check_key(value: object, where: str, what: str) -> str:
     return value
 
 
+def check_surface(surface: object, where: str) -> str:
+    """Return the normal form of a surface.
+
+    Raises:
+        KnowledgeBaseError: When it is no string, or holds nothing that can be seen, a NUL, or no valid Unicode.
+    """
+    if not isinstance(surface, str):
+        raise KnowledgeBaseError(f"{where}: expected a string as surface, got {shown(surface)}")
+    key = normal_form(surface)
+    if surface.strip() and not key:
+        raise KnowledgeBaseError(f"{where}: empty surface: {shown(surface)} holds nothing that can be seen")
+    return check_key(key, where, "surface")
+
+
+def check_unseen(unseen: Any) -> float:
+    """Return a mass of counts for something else.
+
+    Raises:
+        KnowledgeBaseError: When it is no finite number from 0 on.
+    """
+    mass = to_float(unseen)
+    if mass is None or not 0.0 <= mass < math.inf:
+        raise KnowledgeBaseError(f"unseen: expected a number from 0 on, got {shown(unseen)}")
+    return mass
+
+
 def check_alias_row(surface: object, candidates: object, where: str, *, clip_priors: bool = False) -> AliasRow:
-    """Strips the surface and checks the row.
+    """Brings the surface into normal form and checks the row.
 
     Args:
         surface: The surface form.
@@ -74,9 +102,7 @@ def check_alias_row(surface: object, candidates: object, where: str, *, clip_pri
         KnowledgeBaseError: When the surface or an entity is no non-empty string, or a prior is no
             number between 0 and 1.
     """
-    if not isinstance(surface, str):
-        raise KnowledgeBaseError(f"{where}: expected a string as surface, got {shown(surface)}")
-    key = check_key(normal_form(surface), where, "surface")
+    key = check_surface(surface, where)
     here = f"{where}, surface {key[:_SHOWN]!r}"
     if isinstance(candidates, str | bytes) or not isinstance(candidates, Iterable):
         raise KnowledgeBaseError(f"{here}: expected pairs [entity, prior], got {shown(candidates)}")
@@ -99,7 +125,7 @@ def check_surfaces(
     """
     listed = [surfaces] if isinstance(surfaces, str) else list(surfaces)
     rows: list[tuple[str, float | None]] = []
-    known = {check_alias_row(surface, [], "add").surface for surface in listed}
+    known = {check_surface(surface, "add") for surface in listed}
     by_surface: dict[str, list[float | None]] = {}
     if isinstance(prior, Mapping):
         for name, value in prior.items():
@@ -225,33 +251,40 @@ def read_jsonl(path: str | Path) -> Iterator[tuple[str, Any]]:
         yield where, value
 
 
-def read_alias_jsonl(path: str | Path, *, clip_priors: bool = False) -> Iterator[AliasRow]:
+def read_alias_jsonl(path: str | Path, *, clip_priors: bool = False, unseen: float = 1.0) -> Iterator[AliasRow]:
     """Yields the rows of an alias table in JSON lines, plain or ``.gz``.
 
     A line is either ``[surface, [[entity, prior], ...]]`` or
-    ``{"surface": ..., "candidates": [{"entity": ..., "prior": ...}, ...]}``.
+    ``{"surface": ..., "candidates": [{"entity": ..., "prior": ...}, ...]}``. The latter may have a ``"count"``, how
+    often the surface was seen, which makes each prior count / (count + unseen) of what it is.
 
     Args:
         path: The file.
         clip_priors: Move finite priors outside 0..1 to the nearer bound instead of raising.
+        unseen: How many times a surface that has a count may have stood for something that was not seen.
 
     Raises:
         KnowledgeBaseError: When a line is invalid; the message names the file, the line and the surface.
     """
+    mass = check_unseen(unseen)
     for where, data in read_jsonl(path):
+        share = 1.0
         if isinstance(data, dict):
             surface, candidates = _from_object(data, where)
+            if "count" in data:
+                share = _seen_share(data["count"], mass, f"{where}, surface {shown(surface)}")
         elif isinstance(data, list) and len(data) == 2:
             surface, candidates = data
         else:
             raise KnowledgeBaseError(
                 f"{where}: expected [surface, [[entity, prior], ...]] or an object, got {shown(data)}"
             )
-        yield check_alias_row(surface, candidates, where, clip_priors=clip_priors)
+        row = check_alias_row(surface, candidates, where, clip_priors=clip_priors)
+        yield AliasRow(row.surface, [(entity, share * prior) for entity, prior in row.candidates])
 
 
 def _from_object(data: dict[str, Any], where: str) -> tuple[Any, list[tuple[Any, Any]]]:
-    _check_fields(data, ("surface", "candidates"), where)
+    _check_fields(data, ("surface", "candidates"), where, optional=("count",))
     here = f"{where}, surface {shown(data['surface'])}"
     if not isinstance(data["candidates"], list):
         raise KnowledgeBaseError(f"{here}: expected a list of candidates, got {shown(data['candidates'])}")
@@ -264,10 +297,20 @@ def _from_object(data: dict[str, Any], where: str) -> tuple[Any, list[tuple[Any,
     return data["surface"], pairs
 
 
-def _check_fields(data: dict[str, Any], names: tuple[str, ...], where: str) -> None:
+def _seen_share(given: Any, mass: float, where: str) -> float:
+    """What part of its uses a surface had what was seen, count times."""
+    count = to_float(given)
+    if count is None or not 0.0 < count < math.inf:
+        raise KnowledgeBaseError(f"{where}: expected a count above 0, got {shown(given)}")
+    # Not count / (count + mass), for the sum may be too large.
+    return 1.0 / (1.0 + mass / count)
+
+
+def _check_fields(data: dict[str, Any], names: tuple[str, ...], where: str, optional: tuple[str, ...] = ()) -> None:
     for name in names:
         if name not in data:
             raise KnowledgeBaseError(f"{where}: missing field {name!r}")
     for name in data:
-        if name not in names:
-            raise KnowledgeBaseError(f"{where}: unknown field {shown(name)}; the known fields are {', '.join(names)}")
+        if name not in (*names, *optional):
+            known = ", ".join((*names, *optional))
+            raise KnowledgeBaseError(f"{where}: unknown field {shown(name)}; the known fields are {known}")

@@ -9,7 +9,8 @@ import errno
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ __all__ = [
     "SURFACE_TRIE_FILE",
     "checksum_of",
     "find_key",
+    "find_keys",
     "map_tensors",
     "map_trie",
     "offsets_of",
@@ -59,6 +61,16 @@ def find_key(trie: Any, key: str) -> int:
         return int(trie.get(key, -1))
     except UnicodeEncodeError:
         return -1
+
+
+def find_keys(trie: Any, keys: Sequence[str]) -> np.ndarray:
+    """Return the ids int64 [M] of M keys in a `marisa_trie.Trie`, -1 for those that it lacks, as `find_key` does."""
+    if "\0" not in "".join(keys):
+        try:
+            return np.fromiter(map(trie.get, keys, repeat(-1)), dtype=np.int64, count=len(keys))
+        except UnicodeEncodeError:
+            pass
+    return np.array([find_key(trie, key) for key in keys], dtype=np.int64)
 
 
 def offsets_of(lengths: np.ndarray) -> np.ndarray:

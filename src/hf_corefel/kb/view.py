@@ -13,6 +13,7 @@ import numpy as np
 from ..documents import Candidate
 from .fallback import Fallback, FallbackIndex, build_fallback_index, check_fallback
 from .lookup import find_candidates
+from .normal_form import SURFACE_FORM
 from .overlay import Overlay
 from .projection import Projection
 from .tables import Tables
@@ -120,7 +121,7 @@ class KnowledgeBaseView:
         if limit < 1:
             raise ValueError(f"limit: expected at least 1, got {limit}")
         index = self._index(self._fallback if fallback is None else check_fallback(fallback))
-        return find_candidates(self._tables, self._changes.state, surfaces, limit, index)
+        return find_candidates(self._tables, self._changes.state, surfaces, limit, self._spelling_index(), index)
 
     def candidates(self, surface: str, limit: int = 16, *, fallback: Fallback | None = None) -> list[Candidate]:
         """Candidates of one surface, as `lookup` finds them."""
@@ -236,13 +237,28 @@ class KnowledgeBaseView:
         return draw_vector(name, self._tables.vectors.mean, self._tables.vectors.std)
 
     def _index(self, fallback: Fallback) -> FallbackIndex | None:
-        if fallback == "none":
-            return None
+        return None if fallback == "none" else self._made_index(fallback)
+
+    def _spelling_index(self) -> FallbackIndex | None:
+        """The surfaces that are not in normal form, by theirs; None when all are."""
+        return None if self._tables.aliases.surface_form == SURFACE_FORM else self._made_index("none")
+
+    def _made_index(self, fallback: Fallback) -> FallbackIndex:
         index = self._indexes.get(fallback)
         if index is None:
             index = build_fallback_index(self._tables.aliases.surfaces, fallback)
             self._indexes[fallback] = index
         return index
+
+    def _spellings(self, normal: str) -> list[str]:
+        """How the tables write a surface that is given in normal form, which comes first if nothing is written so."""
+        index = self._spelling_index()
+        if index is None:
+            return [normal]
+        rows = index.rows_of(int(index.find([normal])[0])).tolist()
+        spellings = [self._tables.aliases.surfaces.restore_key(row) for row in rows]
+        exact = self._tables.aliases.find([normal])[0] >= 0 or normal in self._changes.state.surfaces
+        return [normal, *spellings] if exact else [*spellings, normal]
 
     def _check_ids(self, ids: np.ndarray | Sequence[int]) -> tuple[np.ndarray, Overlay]:
         """Ids as int64, and the state that has them all."""
