@@ -1,14 +1,18 @@
-"""Folders of knowledge bases as older releases saved them."""
+"""Folders of knowledge bases as older releases saved them, which knew no normal form of surfaces."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from unittest.mock import patch
 
-__all__ = ["save_as_version"]
+from hf_corefel.kb import Fallback, KnowledgeBase
+from hf_corefel.kb.folder import config_checksum
+
+__all__ = ["save_as_version", "save_with_raw_surfaces"]
 
 _SINCE = {
-    3: ("files", "checksum", "fallback_fingerprint"),
+    3: ("files", "checksum", "fallback_fingerprint", "surface_form"),
     2: ("fingerprint", "fallback", "has_wikidata", "has_urls"),
 }
 
@@ -22,3 +26,17 @@ def save_as_version(folder: Path, version: int) -> None:
             for field in fields:
                 config.pop(field, None)
     path.write_text(json.dumps({**config, "format_version": version}), encoding="utf-8")
+
+
+def save_with_raw_surfaces(
+    folder: Path, aliases: list[tuple[str, list[tuple[str, float]]]], version: int, fallback: Fallback = "none"
+) -> None:
+    """Save a knowledge base whose surfaces are only stripped, as releases did that wrote a format version."""
+    with patch("hf_corefel.kb.readers.normal_form", str.strip):
+        KnowledgeBase.build(aliases, fallback=fallback).save_pretrained(folder)
+    path = folder / "kb_config.json"
+    config = json.loads(path.read_text(encoding="utf-8"))
+    del config["surface_form"]
+    path.write_text(json.dumps({**config, "checksum": config_checksum(config)}), encoding="utf-8")
+    if version < config["format_version"]:
+        save_as_version(folder, version)

@@ -20,6 +20,7 @@ from hf_corefel.cli import app, options
 from hf_corefel.cli import kb as kb_commands
 from hf_corefel.cli.kb import FallbackName
 from hf_corefel.kb import Fallback, KnowledgeBase, Vectorizer
+from hf_corefel.kb.fallback import FALLBACK_DISCOUNT
 from hf_corefel.processing_corefel import KNOWLEDGE_BASE_FOLDER
 from hf_corefel.repositories import FINGERPRINT_FILE
 from kb_folders import save_as_version
@@ -69,7 +70,8 @@ def test_build_from_aliases_and_counts(tmp_path: Path, aliases: Path) -> None:
     assert (status, err) == (0, "")
     assert text == f"{out}: 3 entities, 3 surfaces, 3 candidates, no vectors\n"
     kb = KnowledgeBase.from_pretrained(out)
-    assert [(c.entity, c.prior) for c in kb.candidates("GREENS")] == [("Greens", 0.75)]
+    assert [(c.entity, c.prior) for c in kb.candidates("Greens")] == [("Greens", pytest.approx(3 / 5))]
+    assert kb.candidates("GREENS")[0].prior == pytest.approx(3 / 5 * FALLBACK_DISCOUNT)
     assert (kb.description("NATO"), kb.wikidata("NATO"), kb.description("Greens")) == ("an alliance", "Q7184", None)
     assert kb.url("Greens") == "https://example.org/greens"
     assert kb.provenance == {"files": ["aliases.jsonl", "counts.tsv", "entities.jsonl"]}
@@ -159,24 +161,24 @@ def test_what_build_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, opt
 
 
 def test_lookup(folder: Path) -> None:
-    status, out, err = run("lookup", folder, "Alliance", "nato", "NATO")
+    status, out, err = run("lookup", folder, "Alliance", "nato", "ＮＡＴＯ")
     assert (status, err) == (0, "")
     lines = [" ".join(line.split()) for line in out.splitlines() if "─" not in line]
     assert lines == [
         "Surface Entity Prior Description",
         "Alliance NATO 0.7500 an alliance of states",
         "Greens 0.2500",
-        "nato none",
-        "NATO NATO 1.0000 an alliance of states",
+        "nato NATO 0.5000 an alliance of states",
+        "ＮＡＴＯ NATO 1.0000 an alliance of states",
     ]
-    status, out, _ = run("lookup", folder, "nato", "--fallback", "casefold", "--limit", 1, "--json")
+    status, out, _ = run("lookup", folder, "nato", "--limit", 1, "--json")
     assert status == 0
     assert json.loads(out) == {
         "surface": "nato",
         "candidates": [
             {
                 "entity": "NATO",
-                "prior": 1.0,
+                "prior": 0.5,
                 "description": "an alliance of states",
                 "wikidata": "Q7184",
                 "url": "https://en.wikipedia.org/wiki/NATO",
@@ -196,7 +198,7 @@ def test_info(folder: Path) -> None:
         "surfaces": 2,
         "candidates": 3,
         "vector_size": 8,
-        "fallback": "none",
+        "fallback": "casefold",
         "projection": None,
         "fingerprint": kb.fingerprint,
         "provenance": {"source": "test"},

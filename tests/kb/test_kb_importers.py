@@ -33,14 +33,45 @@ def found(kb: KnowledgeBase, surface: str) -> dict[str, float]:
 @pytest.mark.parametrize("name", ["counts.tsv", "counts.tsv.gz"])
 def test_counts(tmp_path: Path, name: str) -> None:
     path = write(tmp_path / name, "Paris\tParis\t6\nParis\tParis_Hilton\t1\n\n Paris \tParis_Hilton\t1\nÖ\tÖ\t2\n")
-    for kb in (KnowledgeBase.from_counts(path), KnowledgeBase.from_counts(str(path), url_template=None)):
-        assert found(kb, "Paris") == {"Paris": 0.75, "Paris_Hilton": 0.25}
-        assert found(kb, "Ö") == {"Ö": 1.0}
+    for kb in (KnowledgeBase.from_counts(path, unseen=2), KnowledgeBase.from_counts(str(path), unseen=2.0)):
+        assert found(kb, "Paris") == pytest.approx({"Paris": 0.6, "Paris_Hilton": 0.2})
+        assert found(kb, "Ö") == {"Ö": 0.5}
+    kb = KnowledgeBase.from_counts(path, unseen=0, url_template=None)
+    assert (found(kb, "Paris"), found(kb, "Ö")) == ({"Paris": 0.75, "Paris_Hilton": 0.25}, {"Ö": 1.0})
     assert kb.url("Paris") is None
 
 
+def test_what_was_seen_more_often_is_surer() -> None:
+    kb = KnowledgeBase.from_counts([("once", "X", 1), ("twice", "X", 2), ("often", "X", 999)])
+    assert [kb.candidates(surface)[0].prior for surface in ("once", "twice", "often")] == pytest.approx(
+        [1 / 2, 2 / 3, 0.999]
+    )
+
+
+@pytest.mark.parametrize("unseen", [-0.5, float("nan"), float("inf"), "1", None, True])
+def test_what_is_no_mass_for_something_else(unseen: Any) -> None:
+    with pytest.raises(KnowledgeBaseError, match="unseen: expected a number from 0 on"):
+        KnowledgeBase.from_counts([("a", "X", 1)], unseen=unseen)
+
+
+@pytest.mark.parametrize(
+    ("count", "unseen", "priors"),
+    [(1e308, 1.0, [1 / 2, 1 / 2]), (1e308, 1e308, [1 / 3, 1 / 3]), (5e-324, 1.0, [0, 0]), (1.0, 1e308, [0, 0])],
+)
+def test_counts_at_the_ends_of_floats(count: float, unseen: float, priors: list[float]) -> None:
+    kb = KnowledgeBase.from_counts([("a", "X", count), ("a", "Y", count)], unseen=unseen)
+    assert [candidate.prior for candidate in kb.candidates("a")] == pytest.approx(priors)
+
+
+def test_counts_of_one_surface_in_several_forms_add_up() -> None:
+    counts = [("New York", "City", 1), ("New\nYork", "City", 2), ("New\u00a0York\u200b", "State", 1)]
+    assert found(KnowledgeBase.from_counts(counts, unseen=0), "New\tYork") == {"City": 0.75, "State": 0.25}
+    with pytest.raises(KnowledgeBaseError, match=r"counts\[0\]: empty surface: '.xad' holds nothing that can be seen"):
+        KnowledgeBase.from_counts([("\u00ad", "X", 1)])
+
+
 def test_counts_of_a_program() -> None:
-    kb = KnowledgeBase.from_counts([("a", "X", 1), ("a", "Y", 3), ("a", "X", 4)], max_candidates=1)
+    kb = KnowledgeBase.from_counts([("a", "X", 1), ("a", "Y", 3), ("a", "X", 4)], max_candidates=1, unseen=0)
     assert found(kb, "a") == {"X": 0.625}
     with pytest.raises(KnowledgeBaseError, match=r"counts\[1\], surface 'b': expected a count above 0, got 0"):
         KnowledgeBase.from_counts([("a", "X", 1), ("b", "X", 0)])
@@ -186,6 +217,18 @@ def test_rows_that_are_counted_from_0(folder: Path) -> None:
     assert kb.vector_for("Angela_Merkel").tolist() == VECTORS[2].tolist()
 
 
+def test_mentions_and_titles_have_normal_forms(folder: Path, tmp_path: Path) -> None:
+    write(End2EndFiles.find(folder).p_e_m, "Tex\u00adas\u00a0State\t4\t5,3,Merkel, Texas\nTexas State\t4\t99,1,Max\n")
+    kb = KnowledgeBase.from_end2end_neural_el(folder)
+    assert found(kb, "Texas\nState") == pytest.approx({"Merkel,_Texas": 0.6, "Max_Merkel": 0.2})
+    assert found(KnowledgeBase.from_end2end_neural_el(folder, unseen=0), "Texas State")["Merkel,_Texas"] == 0.75
+    titles = write(tmp_path / "w2v.txt", "ENTITY/Côte_d’Ivoire 1 2\nENTITY/Schro\u0308der 3 4\n")
+    kb = KnowledgeBase.from_wikipedia2vec_text(titles)
+    # The names of entities are names, not surfaces, and stay as they are.
+    assert found(kb, "Côte d'Ivoire") == {"Côte_d’Ivoire": 1.0}
+    assert found(kb, "Schröder") == {"Schro\u0308der": 1.0}
+
+
 def test_paths_of_files(folder: Path) -> None:
     files = End2EndFiles.find(folder)
     assert found(KnowledgeBase.from_end2end_neural_el(files), "Texas") == {"Merkel,_Texas": 0.5}
@@ -197,10 +240,14 @@ def test_paths_of_files(folder: Path) -> None:
         KnowledgeBase.from_end2end_neural_el(folder)
 
 
-@pytest.mark.parametrize(("total", "priors"), [(8, [0.5, 0.25]), (1, [2 / 3, 1 / 3])])
+@pytest.mark.parametrize(("total", "priors"), [(7, [0.5, 0.25]), (1, [4 / 7, 2 / 7])])
 def test_counts_in_place_of_priors(tmp_path: Path, total: int, priors: list[float]) -> None:
     path = write(tmp_path / "p_e_m.txt", f"a\t{total}\t1,4,X_(y)\t2,2,Z\n")
-    assert [row.candidates for row in read_p_e_m(path)] == [[("X_(y)", priors[0]), ("Z", priors[1])]]
+    assert [dict(row.candidates) for row in read_p_e_m(path)] == [pytest.approx({"X_(y)": priors[0], "Z": priors[1]})]
+    whole = max(total, 6)
+    assert [dict(row.candidates) for row in read_p_e_m(path, unseen=0)] == [
+        pytest.approx({"X_(y)": 4 / whole, "Z": 2 / whole})
+    ]
     with pytest.raises(KnowledgeBaseError, match=r"expected a prior between 0 and 1, got 4\.0"):
         list(read_p_e_m(path, scores="prior"))
     with pytest.raises(KnowledgeBaseError, match="scores: expected auto, prior or count"):
@@ -208,7 +255,7 @@ def test_counts_in_place_of_priors(tmp_path: Path, total: int, priors: list[floa
 
 
 def test_titles_of_the_file_itself_and_counts_by_wish(tmp_path: Path) -> None:
-    path = write(tmp_path / "p_e_m.txt", "a\t4\t1,1.0,New York\t2,1.0,Z,_with_comma\n")
+    path = write(tmp_path / "p_e_m.txt", "a\t3\t1,1.0,New York\t2,1.0,Z,_with_comma\n")
     assert [row.candidates for row in read_p_e_m(path)] == [[("New_York", 1.0), ("Z,_with_comma", 1.0)]]
     assert [row.candidates for row in read_p_e_m(path, scores="count")] == [
         [("New_York", 0.25), ("Z,_with_comma", 0.25)]

@@ -31,6 +31,27 @@ def test_both_kinds_of_lines(tmp_path: Path) -> None:
     assert kb.url("Bonn") is None
 
 
+def test_a_count_leaves_a_part_for_something_else(tmp_path: Path) -> None:
+    candidates = [{"entity": "A", "prior": 0.5}, {"entity": "B", "prior": 1}]
+    counts = {"once": 1, "thrice": 3, "huge": 1e308, "tiny": 1e-308}
+    lines = [
+        json.dumps({"surface": surface, "count": count, "candidates": candidates}) for surface, count in counts.items()
+    ]
+    path = write(tmp_path / "aliases.jsonl", *lines, GOOD)
+
+    def priors(**options: float) -> dict[str, list[float]]:
+        kb = KnowledgeBase.from_jsonl(path, **options)
+        return {surface: [candidate.prior for candidate in kb.candidates(surface)] for surface in [*counts, "Köln"]}
+
+    rest = {"huge": [1, 0.5], "tiny": [0, 0], "Köln": [0.75, 0.25]}
+    assert priors() == {"once": [0.5, 0.25], "thrice": [0.75, 0.375], **rest}
+    assert priors(unseen=3) == {"once": [0.25, 0.125], "thrice": [0.5, 0.25], **rest}
+    assert priors(unseen=0) == {**{surface: [1, 0.5] for surface in counts}, "Köln": [0.75, 0.25]}
+    assert priors(unseen=1e308)["huge"] == [0.5, 0.25]
+    with pytest.raises(KnowledgeBaseError, match="unseen: expected a number from 0 on, got -1"):
+        priors(unseen=-1)
+
+
 def test_gzip_is_unpacked(tmp_path: Path) -> None:
     path = tmp_path / "aliases.jsonl.gz"
     path.write_bytes(gzip.compress((GOOD + "\n").encode()))
@@ -44,6 +65,7 @@ def test_gzip_is_unpacked(tmp_path: Path) -> None:
         ('"Köln"', "expected .surface"),
         ('["Köln"]', "expected .surface"),
         ('[" ", [["A", 1]]]', "empty surface"),
+        ('["\\u200b\\u00ad", [["A", 1]]]', "empty surface: '.u200b.xad' holds nothing that can be seen"),
         ('[5, [["A", 1]]]', "expected a string as surface"),
         ('["a", "bc"]', "surface 'a': expected pairs"),
         ('["a", 3]', "surface 'a': expected pairs"),
@@ -65,6 +87,21 @@ def test_gzip_is_unpacked(tmp_path: Path) -> None:
         ('{"surface": "a", "candidates": {}}', "surface 'a': expected a list of candidates"),
         ('{"surface": "a", "candidates": [["A", 1]]}', "surface 'a': expected a candidate object"),
         ('{"surface": "a", "candidates": [{"entity": "A"}]}', "surface 'a': missing field 'prior'"),
+        ('{"surface": "a", "candidates": [], "x": 1, "count": 1}', "the known fields are surface, candidates, count"),
+        *(
+            (
+                f'{{"surface": "a", "candidates": [], "count": {count}}}',
+                f"surface 'a': expected a count above 0, got {got}",
+            )
+            for count, got in {
+                "0": "0",
+                "-1": "-1",
+                "NaN": "nan",
+                "Infinity": "inf",
+                '"3"': "'3'",
+                "true": "True",
+            }.items()
+        ),
     ],
 )
 def test_bad_lines_are_named(tmp_path: Path, line: str, message: str) -> None:
@@ -126,4 +163,4 @@ def test_bad_descriptions_are_named(text: object) -> None:
 def test_rows_written_by_json_are_read_again(tmp_path: Path) -> None:
     rows = [["a\u2028b", [["A", 0.1]]], ["c", [["C", 1e-30]]]]
     path = write(tmp_path / "aliases.jsonl", *(json.dumps(row, ensure_ascii=False) for row in rows))
-    assert [row.surface for row in read_alias_jsonl(path)] == ["a\u2028b", "c"]
+    assert [row.surface for row in read_alias_jsonl(path)] == ["a b", "c"]

@@ -112,7 +112,7 @@ def _by_folded_form(
     for place in known:
         form = folded[place]
         if form not in merged:
-            found = [_row(tables, overlay, number) for number in index.rows_of(int(numbers[place])).tolist()]
+            found = [_row(tables, overlay, number) for number in index.rows_of(int(numbers[place]))]
             found += [overlay.surfaces[surface] for surface in added.get(form, ())]
             merged[form] = [(entity, prior * weight) for entity, prior in merge_rows(found, name_of)]
         rows.setdefault(positions[place], merged[form])

@@ -19,7 +19,8 @@ _DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212\u2043\u02d7\ufe58\ufe63\uf
 # Before NFKC, which takes an acute accent that stands by itself for a blank.
 _UNIFIED = str.maketrans(dict.fromkeys(_APOSTROPHES, "'") | dict.fromkeys(_QUOTES, '"') | dict.fromkeys(_DASHES, "-"))
 _CUT_WORD = regex.compile(HYPHENATION, regex.V1)
-_INVISIBLE = regex.compile(INVISIBLE, regex.V1)
+# A NUL is left to be refused: no table can hold one.
+_INVISIBLE = regex.compile(rf"(?!\0){INVISIBLE}", regex.V1)
 
 
 def is_plain(surface: str) -> bool:
@@ -32,12 +33,9 @@ def normal_form(surface: str) -> str:
 
     White space is one blank, none around it; words that a line's end cuts are whole; invisible characters are gone;
     apostrophes, quotation marks and dashes are of one kind; letters are composed and of the usual kind (NFC, NFKC of
-    the Unicode Standard Annex 15). Letter case and accents stay. Applying it twice changes nothing more. A surface with
-    a NUL, which no table can have, is only stripped.
+    the Unicode Standard Annex 15). Letter case and accents stay. Applying it twice changes nothing more.
     """
     if is_plain(surface):
-        return surface.strip()
-    if "\0" in surface:
         return surface.strip()
     return _unify(_CUT_WORD.sub(_joint, surface) if _has_lines(surface) else surface)
 

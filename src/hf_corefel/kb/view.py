@@ -255,7 +255,7 @@ class KnowledgeBaseView:
         index = self._spelling_index()
         if index is None:
             return [normal]
-        rows = index.rows_of(int(index.find([normal])[0])).tolist()
+        rows = index.rows_of(int(index.find([normal])[0]))
         spellings = [self._tables.aliases.surfaces.restore_key(row) for row in rows]
         exact = self._tables.aliases.find([normal])[0] >= 0 or normal in self._changes.state.surfaces
         return [normal, *spellings] if exact else [*spellings, normal]
