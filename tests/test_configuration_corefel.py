@@ -51,6 +51,8 @@ BAD = [
     *[("use_entity_support", value) for value in ("no", None, 1)],
     *[("use_pair_entities", value) for value in ("no", None, 1)],
     *[("use_pair_matches", value) for value in ("no", None, 1)],
+    *[("use_pair_definitions", value) for value in ("no", None, 1)],
+    *[("use_speakers", value) for value in ("no", None, 1)],
     *[("mention_scopes", value) for value in ({}, [], "all", {"every": {}})],
     *[("head_modules", value) for value in (["pair"], ["pairs", "nill"])],
 ]

@@ -31,6 +31,8 @@ EVERYTHING = {
     "pair_product_dim": 5,
     "use_pair_entities": True,
     "use_pair_matches": True,
+    "use_pair_definitions": True,
+    "use_speakers": True,
     "edge_activation": "arsinh",
 }
 ROOTS = [("global", "paper"), ("global", "original"), *[(head, "paper") for head in HEADS if head != "global"]]

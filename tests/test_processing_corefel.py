@@ -69,6 +69,8 @@ def test_tensors_of_one_document(processor: CorefELProcessor) -> None:
         **{f"span_{name}": (1, s) for name in ("begin", "end", "word", "width", "mask")},
         "word_forms": (1, len(encoded.word_forms)),
         "span_cases": (1, s, 2),
+        "span_definitions": (1, s, 6),
+        "span_speakers": (1, s, 2),
         "mention_scope": (1,),
         "span_limits": (1,),
         "keep_all": (1,),

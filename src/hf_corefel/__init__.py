@@ -13,7 +13,17 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .documents import Alternative, AnnotatedDocument, Candidate, Cluster, Document, DocumentError, Mention, Parent
+from .documents import (
+    Alternative,
+    AnnotatedDocument,
+    Candidate,
+    Cluster,
+    Document,
+    DocumentError,
+    Mention,
+    Parent,
+    Turn,
+)
 from .kb import KnowledgeBase
 from .registration import ensure_registered, register_with_transformers
 from .version import __version__
@@ -44,6 +54,7 @@ __all__ = [
     "KnowledgeBase",
     "Mention",
     "Parent",
+    "Turn",
     "__version__",
     "bundled_checkpoint",
     "load_aida",

@@ -40,6 +40,8 @@ _FLAGS = (
     "use_entity_support",
     "use_pair_entities",
     "use_pair_matches",
+    "use_pair_definitions",
+    "use_speakers",
 )
 
 # Parameters of `CorefELConfig` that are no fields.
@@ -113,6 +115,10 @@ class CorefELConfig(PretrainedConfig):
         ffnn_depth: Hidden layers of each of them.
         pair_product_dim: Width of the low-rank product g_i ⊙ g_j of the pair scorer; 0 takes the full product.
         use_pair_matches: Feeds FFNN_C what words and candidates two spans share (not in the paper).
+        use_pair_definitions: Feeds FFNN_C which names a text defines in brackets, and which are initials of others (not
+            in the paper).
+        use_speakers: Feeds FFNN_C who says two spans, and which of the speakers they mean (not in the paper); see
+            `Document.speakers`.
         use_pair_entities: Feeds FFNN_C what entities either span may stand for (not in the paper).
         entity_vector_size: Width D of the knowledge base's entity vectors.
         max_candidates: Candidates looked up for a span (K), best priors first.
@@ -160,6 +166,8 @@ class CorefELConfig(PretrainedConfig):
         ffnn_depth: int = 2,
         pair_product_dim: int = 0,
         use_pair_matches: bool = False,
+        use_pair_definitions: bool = False,
+        use_speakers: bool = False,
         use_pair_entities: bool = False,
         entity_vector_size: int = 200,
         max_candidates: int = 16,
@@ -207,6 +215,8 @@ class CorefELConfig(PretrainedConfig):
         self.ffnn_depth = ffnn_depth
         self.pair_product_dim = pair_product_dim
         self.use_pair_matches = use_pair_matches
+        self.use_pair_definitions = use_pair_definitions
+        self.use_speakers = use_speakers
         self.use_pair_entities = use_pair_entities
         self.entity_vector_size = entity_vector_size
         self.max_candidates = max_candidates

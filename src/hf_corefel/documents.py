@@ -38,6 +38,7 @@ from .mentions import (
     check_pair,
     clusters_from,
 )
+from .speaker_turns import Turn, check_turns
 
 __all__ = [
     "MENTION_SCOPES",
@@ -51,6 +52,7 @@ __all__ = [
     "Mention",
     "Offsets",
     "Parent",
+    "Turn",
     "check_mention_scope",
 ]
 
@@ -64,7 +66,7 @@ def check_mention_scope(value: Any, where: str) -> None:
         raise DocumentError(f"{where}: expected {choices}, or None for the model's default; got {value!r}")
 
 
-_FIELDS = ("id", "text", "words", "mentions", "spans", "candidates", "clusters", "mention_scope")
+_FIELDS = ("id", "text", "words", "mentions", "spans", "candidates", "clusters", "mention_scope", "speakers")
 
 
 @dataclass(slots=True)
@@ -82,10 +84,12 @@ class Document:
         mention_scope: Which mentions are wanted, and annotated in ``clusters``: ``"named"`` for names only, as in
             DWIE and AIDA, or ``"all"`` for every mention with pronouns and descriptions, as in GUM; None takes the
             model's default.
+        speakers: Who says what, as `Turn`s or their dicts, for models with `CorefELConfig.use_speakers`; None reads
+            turns and quotations off the text (`hf_corefel.processing.turns`), an empty list says that nobody speaks.
 
     Raises:
         DocumentError: When offsets are out of range, empty or duplicated, a mention is in two clusters,
-            words overlap, a given surface differs from the text, or there is no such mention scope.
+            words overlap, turns cross, a given surface differs from the text, or there is no such mention scope.
     """
 
     text: str
@@ -96,6 +100,7 @@ class Document:
     candidates: dict[Offsets, list[Candidate]] = field(default_factory=dict)
     clusters: list[Cluster] | None = None
     mention_scope: str | None = None
+    speakers: list[Turn] | None = None
 
     def __post_init__(self) -> None:
         where = self.name
@@ -130,6 +135,8 @@ class Document:
         self.candidates = candidates
         if self.clusters is not None:
             self.clusters = check_clusters(self.clusters, self.text, f"{where}.clusters")
+        if self.speakers is not None:
+            self.speakers = check_turns(self.speakers, length, f"{where}.speakers")
 
     @property
     def name(self) -> str:
@@ -149,6 +156,7 @@ class Document:
         data["candidates"] = candidates or None
         data["clusters"] = None if self.clusters is None else [cluster.to_dict() for cluster in self.clusters]
         data["mention_scope"] = self.mention_scope
+        data["speakers"] = None if self.speakers is None else [turn.to_dict() for turn in self.speakers]
         return prune(data, set(data) - {"text"})
 
     @classmethod
@@ -173,7 +181,7 @@ class Document:
             text=require(data, "text", where),
             candidates=candidates,
             clusters=None if data.get("clusters") is None else clusters_from(data["clusters"], where),
-            **{name: data.get(name) for name in ("id", "words", "mentions", "spans", "mention_scope")},
+            **{name: data.get(name) for name in ("id", "words", "mentions", "spans", "mention_scope", "speakers")},
         )
 
 

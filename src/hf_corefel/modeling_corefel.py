@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from .heads import EdgeScores, GoldClustering, Head, make_head
 from .layers import EntityScorer, MentionPruner, PairScorer, SpanRepresentation, WindowEncoder, indivisible_modules
 from .layers.entities import expected_entities
 from .layers.enumerated import SpanTensors, score_spans
+from .layers.labels import NUM_DEFINITIONS, NUM_SPEAKERS, definition_features, speaker_features
 from .layers.matches import match_features
 from .model_output import CorefELOutput
 from .pretrained_corefel import CorefELPreTrainedModel
@@ -47,6 +49,17 @@ _PREFIXES = {
     _ENTITY_ROOT: "entities.root",
     _NIL: "entities.nil",
 }
+
+# Features of pairs that come from labels of spans: how many there are, and what makes them.
+_RELATIONS: dict[str, tuple[int, Callable[[Tensor, Tensor], Tensor]]] = {
+    "definitions": (NUM_DEFINITIONS, definition_features),
+    "speakers": (NUM_SPEAKERS, speaker_features),
+}
+_RELATION_FLAGS = {"definitions": "use_pair_definitions", "speakers": "use_speakers"}
+
+
+def _relations_of(config: CorefELConfig) -> dict[str, tuple[int, Callable[[Tensor, Tensor], Tensor]]]:
+    return {name: item for name, item in _RELATIONS.items() if getattr(config, _RELATION_FLAGS[name])}
 
 
 def modules_of(head: str, root_score: str) -> set[str]:
@@ -134,6 +147,7 @@ class CorefELModel(CorefELPreTrainedModel):
                 with_root=_PAIR_ROOT in names,
                 use_matches=config.use_pair_matches,
                 entity_size=config.entity_vector_size if config.use_pair_entities else 0,
+                relations={name: size for name, (size, _) in _relations_of(config).items()},
             )
         elif _PAIR_ROOT in names - has:
             self.pairs.add_root()
@@ -279,6 +293,8 @@ class CorefELModel(CorefELPreTrainedModel):
         span_cases: Tensor | None = None,
         span_word: Tensor | None = None,
         word_forms: Tensor | None = None,
+        span_definitions: Tensor | None = None,
+        span_speakers: Tensor | None = None,
         mention_scope: Tensor | None = None,
         gold_clusters: Tensor | None = None,
         gold_entities: Tensor | None = None,
@@ -303,6 +319,10 @@ class CorefELModel(CorefELPreTrainedModel):
             span_cases: ``[B, S, 2]`` letter-case classes of the first and last word.
             span_word: ``[B, S]`` first word of each span; like the next, where `CorefELConfig.use_pair_matches`.
             word_forms: ``[B, M]`` number of each word's form in its document, -1 on padding.
+            span_definitions: ``[B, S, 6]`` labels, where `CorefELConfig.use_pair_definitions`, see
+                `hf_corefel.processing.definitions`.
+            span_speakers: ``[B, S, 2]`` labels, where `CorefELConfig.use_speakers`, see
+                `hf_corefel.processing.speakers`.
             mention_scope: ``[B]`` number of each document's scope in `CorefELConfig.mention_scopes`.
             gold_clusters: ``[B, S]`` cluster of each span, -1 where it is no gold mention.
             gold_entities: ``[B, S]`` entity row of its cluster, -1 for NIL.
@@ -336,7 +356,14 @@ class CorefELModel(CorefELPreTrainedModel):
             meanings = None
             if config.use_pair_entities:
                 meanings = expected_entities(kept_candidates, kept_priors, entity_vectors)
-            pair = self.pairs(spans, antecedents_only=config.head != "global", matches=matches, meanings=meanings)
+            labels = {"definitions": span_definitions, "speakers": span_speakers}
+            pair = self.pairs(
+                spans,
+                antecedents_only=config.head != "global",
+                matches=matches,
+                meanings=meanings,
+                relations=self._relations(labels, index, mask),
+            )
             root_pair = self.pairs(spans, meanings=meanings, of_root=True) if _PAIR_ROOT in needs else root_pair
         output = CorefELOutput(
             span_scores=span_scores,
@@ -353,6 +380,17 @@ class CorefELModel(CorefELPreTrainedModel):
         if gold_entities is None:
             raise ValueError("gold_entities: needed beside gold_clusters")
         return self._with_loss(output, gold_clusters, gold_entities, span_mask, index)
+
+    def _relations(self, labels: dict[str, Tensor | None], index: Tensor, mask: Tensor) -> dict[str, Tensor]:
+        """Features of the pairs of kept spans from the labels of all spans."""
+        relations = {}
+        for name, (_, features) in _relations_of(self.config).items():
+            given = labels[name]
+            if given is None:
+                raise ValueError(f"span_{name}: needed with {_RELATION_FLAGS[name]}; CorefELProcessor gives them")
+            kept = given.gather(1, index.unsqueeze(-1).expand(-1, -1, given.shape[-1]))
+            relations[name] = features(kept, mask)
+        return relations
 
     def edge_scores(self, output: CorefELOutput) -> EdgeScores:
         """The output as the scores that heads take, in float32 at least."""

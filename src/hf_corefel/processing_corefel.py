@@ -24,9 +24,12 @@ from .processing import (
     SpanTable,
     Windows,
     choose_spans,
+    label_definitions,
+    label_speakers,
     lay_out_windows,
     read,
     read_inner_names,
+    read_speakers,
     split_words,
 )
 from .processor_settings import SETTINGS, SETTINGS_FILE, read_settings, write_settings
@@ -48,6 +51,8 @@ class EncodedDocument:
         windows: How they are read.
         word_forms: ``[M]`` numbers of the words' forms.
         spans: The S candidate spans.
+        definitions: ``[S, 6]`` what brackets and initials say of them, see `label_definitions`.
+        speakers: ``[S, 2]`` who says them and whom they mean, see `label_speakers`.
         limit: Most spans that the pruner may keep.
         scope: Number of its mention scope.
         keep_all: Whether the spans are given mentions, none of which is dropped.
@@ -64,6 +69,8 @@ class EncodedDocument:
     windows: Windows
     word_forms: np.ndarray
     spans: SpanTable
+    definitions: np.ndarray
+    speakers: np.ndarray
     limit: int
     scope: int
     keep_all: bool
@@ -260,12 +267,15 @@ class CorefELProcessor:
         vectors = self.knowledge_base.vectors(ids)
         for row in np.flatnonzero(ids < 0):
             vectors[row] = self.knowledge_base.vector_for(names[row])
+        turns = read_speakers(text) if document.speakers is None else document.speakers
         return EncodedDocument(
             document=document,
             piece_ids=pieces.ids,
             windows=windows,
             word_forms=words.form,
             spans=spans,
+            definitions=label_definitions(text, words, spans),
+            speakers=label_speakers(text, words, spans, turns),
             limit=limit,
             scope=scope,
             keep_all=document.mentions is not None,
@@ -364,6 +374,8 @@ class CorefELProcessor:
             "span_word": _pad([d.spans.word for d in documents], 0),
             "span_width": _pad([d.spans.width for d in documents], 0),
             "span_cases": _pad([d.spans.case for d in documents], 0),
+            "span_definitions": _pad([d.definitions for d in documents], -1),
+            "span_speakers": _pad([d.speakers for d in documents], -1),
             "span_mask": _pad([np.ones(len(d.spans), dtype=bool) for d in documents], False),
             "span_limits": np.array([d.limit for d in documents], dtype=np.int64),
             "mention_scope": np.array([d.scope for d in documents], dtype=np.int64),

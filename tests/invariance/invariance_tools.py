@@ -25,6 +25,8 @@ EVERY_INPUT: dict[str, Any] = {
     "use_entity_support": True,
     "use_pair_entities": True,
     "use_pair_matches": True,
+    "use_pair_definitions": True,
+    "use_speakers": True,
 }
 
 # The pipeline that forked processes find in their memory.

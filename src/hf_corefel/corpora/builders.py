@@ -33,12 +33,13 @@ __all__ = [
 ]
 
 
-def document_features(*, words: bool = False, candidates: bool = False) -> Any:
+def document_features(*, words: bool = False, candidates: bool = False, speakers: bool = False) -> Any:
     """The columns of a corpus, as `Document.to_dict` names them; offsets are code points, end exclusive.
 
     Args:
         words: With the column ``words``, pairs of begin and end.
         candidates: With the column ``candidates``, the corpus' own lists.
+        speakers: With the column ``speakers``, who says what; null where nobody is known.
     """
     whole, string = datasets.Value("int64"), datasets.Value("string")
     mention = {"begin": whole, "end": whole, "text": string}
@@ -49,6 +50,8 @@ def document_features(*, words: bool = False, candidates: bool = False) -> Any:
         listed = [{"entity": string, "prior": datasets.Value("float64")}]
         columns["candidates"] = [{"begin": whole, "end": whole, "candidates": listed}]
     columns["clusters"] = [{"entity": string, "mentions": [mention]}]
+    if speakers:
+        columns["speakers"] = [{"begin": whole, "end": whole, "speaker": string}]
     return datasets.Features(columns)
 
 
@@ -140,7 +143,8 @@ class CorpusBuilder(datasets.GeneratorBasedBuilder):  # type: ignore[misc,unused
     def _generate_examples(self, split: str) -> Iterator[tuple[int, dict[str, Any]]]:
         for index, document in enumerate(self._documents(split)):
             row = document.to_dict()
-            yield index, {name: row.get(name, []) for name in self.info.features}
+            # No speakers are known, which is not the same as that nobody speaks.
+            yield index, {name: row.get(name, None if name == "speakers" else []) for name in self.info.features}
 
     def _as_dataset(self, split: Any = "train", in_memory: bool = False) -> Any:
         info = (self.info.splits or {}).get(str(split))
@@ -304,7 +308,7 @@ class GumBuilder(CorpusBuilder):
     DEFAULT_CONFIG_NAME = "all"
 
     def _features(self) -> Any:
-        return document_features(words=True)
+        return document_features(words=True, speakers=True)
 
     def _documents(self, split: str) -> Iterator[Document]:
         config = self.config

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..documents import Offsets
+from ..documents import Offsets, Turn
 from .errors import CorpusError, numbered_lines
 
 __all__ = ["ConlluDocument", "Token", "conllu_documents"]
@@ -44,12 +44,14 @@ class ConlluDocument:
         text: Its sentences, see `conllu_documents`.
         tokens: Its syntactic words, without the empty nodes of enhanced dependencies.
         words: Offsets of its words, in order and without overlap.
+        turns: What speakers say, from the ``# speaker`` of sentences; those that follow each other are one turn.
     """
 
     id: str
     text: str = ""
     tokens: list[Token] = field(default_factory=list)
     words: list[Offsets] = field(default_factory=list)
+    turns: list[Turn] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -103,6 +105,7 @@ class _Builder:
     path: Path
     document: ConlluDocument
     separator: str = ""
+    speaker: str = ""
 
     def add(self, comments: list[tuple[int, str]], rows: list[tuple[int, list[str]]]) -> None:
         """Appends a sentence; ``comments`` and ``rows`` have their line numbers."""
@@ -135,6 +138,7 @@ class _Builder:
         if within is not None:
             self._split(within)
         self._compare(begin, comments)
+        self._add_turn(begin, comments)
 
     def _append(self, form: str, misc: dict[str, str]) -> Offsets:
         begin = len(self.document.text) + len(self.separator)
@@ -162,6 +166,19 @@ class _Builder:
             key, given, expected = text.partition("text =")
             if given and not key and expected.strip() != found.strip():
                 raise CorpusError(f"{self.path}:{number}: the tokens give {found!r}, not this text")
+
+    def _add_turn(self, begin: int, comments: list[tuple[int, str]]) -> None:
+        """Takes note of who says the sentence that begins there."""
+        before = self.speaker
+        given = (text.partition("speaker =") for _, text in comments)
+        self.speaker = next((value.strip() for key, sign, value in given if sign and not key), "")
+        turns, end = self.document.turns, len(self.document.text)
+        if self.speaker and begin < end:
+            # "JoeFulgham": GUM writes names in one word.
+            name = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", self.speaker)
+            if turns and self.speaker == before:
+                begin = turns.pop().begin
+            turns.append(Turn(begin, end, name))
 
 
 def _key_values(column: str) -> dict[str, str]:

@@ -190,6 +190,6 @@ def _document(source: ConlluDocument, path: Path, kinds: MentionKinds, strict: b
     ]
     clusters.sort(key=lambda cluster: cluster.mentions[0].offsets)
     try:
-        return Document(source.text, id=source.id, words=source.words, clusters=clusters)
+        return Document(source.text, id=source.id, words=source.words, clusters=clusters, speakers=source.turns or None)
     except DocumentError as error:
         raise CorpusError(f"{path}: {error}") from error

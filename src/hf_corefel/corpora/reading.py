@@ -124,7 +124,7 @@ def read_gold(
 def read_texts(
     path: str | Path, split: str = "all", *, corpus_format: CorpusFormat | None = None
 ) -> Iterator[Document]:
-    """Ids, texts and, where the corpus splits them, words of `read_gold`, in the same order; no annotation.
+    """Ids, texts and, where the corpus has them, words and speakers of `read_gold`, in the same order; no annotation.
 
     For predictions that gold must not touch. DWIE's annotation is not looked at, so an article that `read_gold`
     leaves out for its annotation is here too: match the two by their ids.
@@ -134,4 +134,4 @@ def read_texts(
         yield from read_dwie_texts(path, split)
     else:
         for document in read_gold(path, split, corpus_format=chosen):
-            yield Document(document.text, document.id, document.words)
+            yield Document(document.text, document.id, document.words, speakers=document.speakers)

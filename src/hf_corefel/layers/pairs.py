@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
@@ -26,8 +28,8 @@ def distance_bucket(distance: Tensor) -> Tensor:
 class PairScorer(nn.Module):
     """Φc(i, j) = FFNN_C([g_i; g_j; g_i ⊙ g_j; φ_ij]), child first.
 
-    The first layer is a sum of projections of its inputs. The product, the distance and the matches are symmetric, so
-    they are projected once for both directions of a pair.
+    The first layer is a sum of projections of its inputs. The product, the distance, the matches and the relations are
+    symmetric, so they are projected once for both directions of a pair.
 
     Args:
         span_size: Width G of span vectors.
@@ -38,6 +40,7 @@ class PairScorer(nn.Module):
         product_dim: Width of the product: g is first projected to it; 0 takes the full product.
         with_root: Adds the learned root vector of the global head.
         use_matches: Feeds what the two spans have in common, see `hf_corefel.layers.matches`.
+        relations: Further symmetric features of pairs, by name with their number, see `hf_corefel.layers.labels`.
         entity_size: Width D of entity vectors: feeds the mean vector m of the entities that each span may stand for, by
             itself and as g + W m in place of g in the product. "The company" is no word of "Volkswagen", but
             the entity's description has it. 0 leaves them out.
@@ -54,6 +57,7 @@ class PairScorer(nn.Module):
         with_root: bool,
         use_matches: bool = False,
         entity_size: int = 0,
+        relations: Mapping[str, int] | None = None,
     ) -> None:
         super().__init__()
         first = FeedForward.first_size(ffnn_size, depth)
@@ -64,6 +68,9 @@ class PairScorer(nn.Module):
         self.distance = nn.Embedding(NUM_DISTANCES, distance_size)
         self.distance_project = nn.Linear(distance_size, first, bias=False)
         self.match = LateInput(NUM_MATCHES, first, bias=False) if use_matches else None
+        self.relation = nn.ModuleDict(
+            {name: LateInput(size, first, bias=False) for name, size in (relations or {}).items()}
+        )
         sizes = {"child": first, "parent": first, "factor": product_dim or span_size} if entity_size else {}
         self.meaning = nn.ModuleDict({name: LateInput(entity_size, size, bias=False) for name, size in sizes.items()})
         self.ffnn = FeedForward(ffnn_size, depth, dropout)
@@ -82,6 +89,7 @@ class PairScorer(nn.Module):
         matches: Tensor | None = None,
         meanings: Tensor | None = None,
         of_root: bool = False,
+        relations: Mapping[str, Tensor] | None = None,
     ) -> Tensor:
         """Scores of ordered pairs, or of the root as parent.
 
@@ -90,6 +98,7 @@ class PairScorer(nn.Module):
             antecedents_only: Scores only parents before their child, half of the work (local heads).
             matches: ``[B, N, N, 5]`` from `match_features`, where the scorer uses them.
             meanings: ``[B, N, D]`` from `expected_entities`, likewise.
+            relations: ``[B, N, N, F]`` features of each kind that the scorer was made for.
             of_root: Gives `score_root` instead. Whatever places modules on devices only sees calls of `forward`.
 
         Returns:
@@ -111,6 +120,8 @@ class PairScorer(nn.Module):
             shared = self.product(factor[:, i] * factor[:, j]) + distance[distance_bucket(j - i)]
             if self.match is not None and matches is not None:
                 shared = shared + self.match(matches[:, i, j].to(spans.dtype))
+            for name, features in (relations or {}).items():
+                shared = shared + self.relation[name](features[:, i, j].to(spans.dtype))
             # Under autocast the layers give half precision, whatever the spans have.
             forward = self._score(shared, child[:, j], parent[:, i]).to(scores.dtype)
             if antecedents_only:

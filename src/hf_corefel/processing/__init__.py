@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from .definitions import NUM_DEFINITION_LABELS, label_definitions
 from .given import choose_spans, describe_given, describe_overlaps, read_inner_names
 from .pieces import Pieces, PieceTokenizer
 from .reading import Reading, read
 from .spans import SpanTable, enumerate_spans, given_spans
+from .speakers import NUM_SPEAKER_LABELS, label_speakers
+from .turns import read_speakers
 from .windows import Windows, lay_out_windows
 from .words import WordTable, check_length, has_more_words, split_words
 
 __all__ = [
+    "NUM_DEFINITION_LABELS",
+    "NUM_SPEAKER_LABELS",
     "PieceTokenizer",
     "Pieces",
     "Reading",
@@ -26,5 +31,8 @@ __all__ = [
     "lay_out_windows",
     "read",
     "read_inner_names",
+    "label_definitions",
+    "label_speakers",
+    "read_speakers",
     "split_words",
 ]
