@@ -154,6 +154,8 @@ def test_a_batch_equals_its_documents(processor: CorefELProcessor) -> None:
         "span_end": 1,
         "candidates": -1,
         "word_forms": -1,
+        "span_definitions": -1,
+        "span_speakers": -1,
         "gold_clusters": -1,
         "gold_entities": -1,
     }
