@@ -71,6 +71,8 @@ def test_tensors_of_one_document(processor: CorefELProcessor) -> None:
         "span_cases": (1, s, 2),
         "span_definitions": (1, s, 6),
         "span_speakers": (1, s, 2),
+        "span_characters": (1, s, 2),
+        "span_cores": (1, s, 2),
         "mention_scope": (1,),
         "span_limits": (1,),
         "keep_all": (1,),

@@ -10,8 +10,9 @@ import torch
 
 from .decoding import DecodedCluster, clusters_from_parents
 from .documents import Alternative, AnnotatedDocument, Cluster, Mention, Parent
-from .heads import Decoding, HeadMarginals
+from .heads import Decoding, EdgeScores, HeadMarginals
 from .modeling_corefel import CorefELModel, CorefELOutput
+from .nesting import DecodedSpans, cut_nested, drop_twins, namesakes
 from .processing_corefel import EncodedDocument
 from .resolving import resolve_text
 
@@ -73,7 +74,7 @@ def decode_batch(
         given: Which of the documents bring their mentions; of these no mention is dropped.
     """
     scores = model.edge_scores(output)
-    decoding = model.head.decode(scores)
+    decoding = _without_nested(model, output, scores, model.head.decode(scores), given)
     tensors = decoding.parents, scores.entity_ids, scores.mention, scores.mask
     rows = zip(*(tensor.tolist() for tensor in tensors), strict=True)
     clusters = [
@@ -81,6 +82,27 @@ def decode_batch(
         for row, is_given in zip(rows, given or [False] * len(scores.mask), strict=True)
     ]
     return decoding, clusters
+
+
+def _without_nested(
+    model: CorefELModel, output: CorefELOutput, scores: EdgeScores, decoding: Decoding, given: Sequence[bool] | None
+) -> Decoding:
+    """The decoding by the rules of `hf_corefel.nesting`; given mentions are taken apart, but none is left out."""
+    if output.contains is None or output.twins is None or not output.contains.any():
+        return decoding
+    parents = decoding.parents.clone()
+    weights = model.head.parent_scores(scores)
+    # A span that the linking head gives no entity is no mention to it; to the others it begins a cluster.
+    alone = -1 if model.config.head == "standalone_linking" else parents.shape[1]
+    for b in output.contains.flatten(1).any(dim=1).nonzero().flatten().tolist():
+        twins, parts = (pairs[b].nonzero().tolist() for pairs in (output.twins, output.contains & ~output.twins))
+        spans = DecodedSpans(*(t[b].tolist() for t in (parents, scores.entity_ids, scores.mention, scores.mask)))
+        same = namesakes(spans, parts)
+        if given is None or not given[b]:
+            drop_twins(spans, twins, same)
+        cut_nested(spans, [pair for pair in parts if pair not in same], weights[b], alone)
+        parents[b] = parents.new_tensor(spans.parents)
+    return Decoding(parents)
 
 
 def _all_in_clusters(

@@ -42,6 +42,7 @@ _FLAGS = (
     "use_pair_matches",
     "use_pair_definitions",
     "use_speakers",
+    "forbid_nested",
 )
 
 # Parameters of `CorefELConfig` that are no fields.
@@ -129,6 +130,9 @@ class CorefELConfig(PretrainedConfig):
             spans' candidates by mention probability and prior (not in the paper).
         use_entity_support: Feeds FFNN_L how probable an entity is at its best span of the document, and how often it is
             expected at others (not in the paper).
+        forbid_nested: No cluster holds a phrase and its own part ("their" and "their house"), and of two spellings of
+            a mention, one within the other ("the Bundestag" and "Bundestag"), only one is found; see
+            `hf_corefel.nesting`. The paper has no such rule.
         dropout: Dropout of span representations and FFNNs.
         mention_loss_weight: Weight of the pruner's loss beside the head's.
         window_size: Pieces a window, special tokens included.
@@ -175,6 +179,7 @@ class CorefELConfig(PretrainedConfig):
         use_entity_product: bool = False,
         use_entity_context: bool = False,
         use_entity_support: bool = False,
+        forbid_nested: bool = True,
         dropout: float = 0.3,
         mention_loss_weight: float = 1.0,
         window_size: int = 384,
@@ -224,6 +229,7 @@ class CorefELConfig(PretrainedConfig):
         self.use_entity_product = use_entity_product
         self.use_entity_context = use_entity_context
         self.use_entity_support = use_entity_support
+        self.forbid_nested = forbid_nested
         self.dropout = dropout
         self.mention_loss_weight = mention_loss_weight
         self.window_size = window_size

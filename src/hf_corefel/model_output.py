@@ -25,6 +25,9 @@ class CorefELOutput(ModelOutput):
         pair: Φc of parent i and child j ``[B, N, N]``.
         root_pair: Score of root → span ``[B, N]`` (global head).
         nil: Score of the explicit NIL candidate ``[B, N]`` (standalone linking).
+        contains: Whether kept span i contains kept span j, bool ``[B, N, N]``; None where the configuration allows both
+            in one cluster.
+        twins: Which of these pairs are two spellings of one mention, see `hf_corefel.processing.cores`.
         candidates: Candidates of the kept spans ``[B, N, K]``, rows of the document's entity vectors, -1 on padding.
     """
 
@@ -39,3 +42,5 @@ class CorefELOutput(ModelOutput):
     root_pair: Tensor | None = None
     nil: Tensor | None = None
     candidates: Tensor | None = None
+    contains: Tensor | None = None
+    twins: Tensor | None = None

@@ -21,6 +21,7 @@ from .layers.entities import expected_entities
 from .layers.enumerated import SpanTensors, score_spans
 from .layers.labels import NUM_DEFINITIONS, NUM_SPEAKERS, definition_features, speaker_features
 from .layers.matches import match_features
+from .layers.nesting import containing_spans, twin_spans
 from .model_output import CorefELOutput
 from .pretrained_corefel import CorefELPreTrainedModel
 from .repositories import HubOptions, checked_name
@@ -295,6 +296,8 @@ class CorefELModel(CorefELPreTrainedModel):
         word_forms: Tensor | None = None,
         span_definitions: Tensor | None = None,
         span_speakers: Tensor | None = None,
+        span_characters: Tensor | None = None,
+        span_cores: Tensor | None = None,
         mention_scope: Tensor | None = None,
         gold_clusters: Tensor | None = None,
         gold_entities: Tensor | None = None,
@@ -323,6 +326,9 @@ class CorefELModel(CorefELPreTrainedModel):
                 `hf_corefel.processing.definitions`.
             span_speakers: ``[B, S, 2]`` labels, where `CorefELConfig.use_speakers`, see
                 `hf_corefel.processing.speakers`.
+            span_characters: ``[B, S, 2]`` code points of each span; like the next, where
+                `CorefELConfig.forbid_nested`.
+            span_cores: ``[B, S, 2]`` code points of its core, see `hf_corefel.processing.cores`.
             mention_scope: ``[B]`` number of each document's scope in `CorefELConfig.mention_scopes`.
             gold_clusters: ``[B, S]`` cluster of each span, -1 where it is no gold mention.
             gold_entities: ``[B, S]`` entity row of its cluster, -1 for NIL.
@@ -365,6 +371,12 @@ class CorefELModel(CorefELPreTrainedModel):
                 relations=self._relations(labels, index, mask),
             )
             root_pair = self.pairs(spans, meanings=meanings, of_root=True) if _PAIR_ROOT in needs else root_pair
+        contains = twins = None
+        if config.forbid_nested:
+            if span_characters is None or span_cores is None:
+                raise ValueError("span_characters, span_cores: needed with forbid_nested; CorefELProcessor gives them")
+            contains = containing_spans(_kept(span_characters, index), mask)
+            twins = twin_spans(contains, _kept(span_cores, index))
         output = CorefELOutput(
             span_scores=span_scores,
             kept=kept,
@@ -374,6 +386,8 @@ class CorefELModel(CorefELPreTrainedModel):
             root_pair=root_pair,
             nil=nil,
             candidates=kept_candidates,
+            contains=contains,
+            twins=twins,
         )
         if gold_clusters is None:
             return output
@@ -388,8 +402,7 @@ class CorefELModel(CorefELPreTrainedModel):
             given = labels[name]
             if given is None:
                 raise ValueError(f"span_{name}: needed with {_RELATION_FLAGS[name]}; CorefELProcessor gives them")
-            kept = given.gather(1, index.unsqueeze(-1).expand(-1, -1, given.shape[-1]))
-            relations[name] = features(kept, mask)
+            relations[name] = features(_kept(given, index), mask)
         return relations
 
     def edge_scores(self, output: CorefELOutput) -> EdgeScores:
@@ -405,6 +418,7 @@ class CorefELModel(CorefELPreTrainedModel):
             root_pair=output.root_pair,
             nil=output.nil,
             root_score=self.config.root_score,
+            forbidden=_either_way(output.contains, output.twins),
         ).at_least_float32()
 
     def _with_loss(
@@ -413,6 +427,7 @@ class CorefELModel(CorefELPreTrainedModel):
         scores = self.edge_scores(output)
         gold = GoldClustering(clusters.gather(1, index), entities.gather(1, index)).within(scores.mask)
         gold, _ = gold.restrict_to_reachable(scores.entity_ids, scores.mask)
+        gold = gold.restrict_to_connected(scores)
         assert output.span_scores is not None
         target = (clusters >= 0).float()
         losses = nn.functional.binary_cross_entropy_with_logits(output.span_scores.float(), target, reduction="none")
@@ -421,3 +436,16 @@ class CorefELModel(CorefELPreTrainedModel):
         loss = self.config.mention_loss_weight * mention_loss + head_loss
         # A new output: what is set afterwards is an attribute only, lost where outputs are copied as dicts.
         return CorefELOutput(loss=loss, mention_loss=mention_loss, head_loss=head_loss, **output)
+
+
+def _either_way(contains: Tensor | None, twins: Tensor | None) -> Tensor | None:
+    """Pairs of which one contains the other; twins may hang from one another, since of given ones both stay."""
+    if contains is None or twins is None:
+        return None
+    parts = contains & ~twins
+    return parts | parts.mT
+
+
+def _kept(values: Tensor, index: Tensor) -> Tensor:
+    """Rows ``[B, N, F]`` of the kept spans from those of all spans ``[B, S, F]``."""
+    return values.gather(1, index.unsqueeze(-1).expand(-1, -1, values.shape[-1]))

@@ -30,6 +30,7 @@ from .processing import (
     read,
     read_inner_names,
     read_speakers,
+    span_cores,
     split_words,
 )
 from .processor_settings import SETTINGS, SETTINGS_FILE, read_settings, write_settings
@@ -53,6 +54,7 @@ class EncodedDocument:
         spans: The S candidate spans.
         definitions: ``[S, 6]`` what brackets and initials say of them, see `label_definitions`.
         speakers: ``[S, 2]`` who says them and whom they mean, see `label_speakers`.
+        cores: ``[S, 2]`` code points of their cores, see `span_cores`.
         limit: Most spans that the pruner may keep.
         scope: Number of its mention scope.
         keep_all: Whether the spans are given mentions, none of which is dropped.
@@ -71,6 +73,7 @@ class EncodedDocument:
     spans: SpanTable
     definitions: np.ndarray
     speakers: np.ndarray
+    cores: np.ndarray
     limit: int
     scope: int
     keep_all: bool
@@ -276,6 +279,7 @@ class CorefELProcessor:
             spans=spans,
             definitions=label_definitions(text, words, spans),
             speakers=label_speakers(text, words, spans, turns),
+            cores=span_cores(text, words, spans),
             limit=limit,
             scope=scope,
             keep_all=document.mentions is not None,
@@ -376,6 +380,8 @@ class CorefELProcessor:
             "span_cases": _pad([d.spans.case for d in documents], 0),
             "span_definitions": _pad([d.definitions for d in documents], -1),
             "span_speakers": _pad([d.speakers for d in documents], -1),
+            "span_characters": _pad([d.spans.offsets for d in documents], 0),
+            "span_cores": _pad([d.cores for d in documents], 0),
             "span_mask": _pad([np.ones(len(d.spans), dtype=bool) for d in documents], False),
             "span_limits": np.array([d.limit for d in documents], dtype=np.int64),
             "mention_scope": np.array([d.scope for d in documents], dtype=np.int64),

@@ -49,6 +49,8 @@ class EdgeScores:
             where ``root_score`` is "original". Only the global head needs it.
         nil: Score of the explicit NIL candidate, [B, N]. Only the standalone linking head needs it.
         root_score: "paper" (equation 3 with Φp(r) = 0) or "original" (no mention term).
+        forbidden: Pairs of spans without an edge in either direction, bool [B, N, N] and symmetric: a phrase and its
+            own part. None forbids nothing.
 
     Raises:
         ValueError: If a shape does not fit or ``root_score`` is unknown; the message names the field.
@@ -62,6 +64,7 @@ class EdgeScores:
     root_pair: Tensor | None = None
     nil: Tensor | None = None
     root_score: str = "paper"
+    forbidden: Tensor | None = None
 
     def __post_init__(self) -> None:
         if self.root_score not in ROOT_SCORES:
@@ -79,6 +82,7 @@ class EdgeScores:
             "mask": (documents, spans),
             "root_pair": (documents, spans),
             "nil": (documents, spans),
+            "forbidden": (documents, spans, spans),
         }
         for name, shape in expected.items():
             value = getattr(self, name)
@@ -104,13 +108,18 @@ class EdgeScores:
     def span_to_span(self) -> Tensor:
         """Φcl(i, j) = Φp(i) + Φp(j) + Φc(i, j) of parent i and child j, [B, N, N].
 
-        -inf on the diagonal and wherever one of the two spans is masked.
+        -inf where `pair_mask` has no edge.
         """
         scores = self.mention.unsqueeze(2) + self.mention.unsqueeze(1) + self.pair
-        edges = self.mask.unsqueeze(2) & self.mask.unsqueeze(1)
-        diagonal = torch.eye(self.num_spans, dtype=torch.bool, device=edges.device)
         # masked_fill (not an added -inf) so that the backward pass writes zeros, never 0 * inf.
-        return scores.masked_fill(~edges | diagonal, _NO_EDGE)
+        return scores.masked_fill(~self.pair_mask, _NO_EDGE)
+
+    @property
+    def pair_mask(self) -> Tensor:
+        """True where one span may hang from another, bool [B, N, N]: not from itself, nor where it is forbidden."""
+        edges = self.mask.unsqueeze(2) & self.mask.unsqueeze(1)
+        edges = edges & ~torch.eye(self.num_spans, dtype=torch.bool, device=edges.device)
+        return edges if self.forbidden is None else edges & ~self.forbidden
 
     @property
     def candidates(self) -> Tensor:
@@ -193,6 +202,39 @@ class GoldClustering:
         unreachable = int((first & ~reachable).sum())
         return GoldClustering(gold.cluster_ids, gold.entity_ids.masked_fill(~reachable, -1)), unreachable
 
+    def restrict_to_connected(self, scores: EdgeScores) -> GoldClustering:
+        """Take clusters apart whose spans no tree can hold together, because edges between them are forbidden.
+
+        A part is what edges connect; parts that have the gold entity among their candidates hang from it together.
+        Every other part is a NIL cluster of its own. To be called on reachable gold.
+        """
+        if scores.forbidden is None:
+            return self
+        gold = self.within(scores.mask)
+        mentions = gold.cluster_ids >= 0
+        same = (gold.cluster_ids.unsqueeze(2) == gold.cluster_ids.unsqueeze(1)) & mentions.unsqueeze(2)
+        if not (same & scores.forbidden).any():
+            return gold
+        count = scores.num_spans
+        itself = torch.eye(count, dtype=torch.bool, device=same.device)
+        edges = (same & scores.pair_mask) | itself
+        # Every span takes the least number of its neighbours, until all of a part have the same.
+        part = torch.arange(count, device=same.device).expand(len(same), -1)
+        while True:
+            least = torch.where(edges, part.unsqueeze(1), count).amin(dim=-1)
+            if torch.equal(least, part):
+                break
+            part = least
+        direct = gold.correct_candidates(scores.entity_ids).any(dim=-1)
+        together = part.unsqueeze(2) == part.unsqueeze(1)
+        linked = (together & same & direct.unsqueeze(1)).any(dim=-1)
+        # Parts that keep their cluster: those with the entity; where there is no entity, that of the first span.
+        first = torch.where(same, part.unsqueeze(1), count).amin(dim=-1)
+        keeps = linked | ((gold.entity_ids < 0) & (part == first))
+        above = int(gold.cluster_ids.max()) + 1
+        cluster_ids = torch.where(mentions & ~keeps, above + part, gold.cluster_ids)
+        return GoldClustering(cluster_ids, gold.entity_ids.masked_fill(~keeps, -1))
+
     def correct_candidates(self, entity_ids: Tensor) -> Tensor:
         """Which of the candidates (int64 [B, N, K]) is the span's gold entity, bool [B, N, K]."""
         gold = self.entity_ids.masked_fill(self.cluster_ids < 0, -1).unsqueeze(-1)
@@ -237,6 +279,13 @@ class Head(Protocol):
 
     def decode(self, scores: EdgeScores) -> Decoding:
         """The best parent of each span."""
+        ...
+
+    def parent_scores(self, scores: EdgeScores) -> Tensor:
+        """What each parent of a span counts for in decoding, [B, N, N+1+K] in the numbering of this module.
+
+        -inf where there is no edge.
+        """
         ...
 
     def marginals(self, scores: EdgeScores) -> HeadMarginals:

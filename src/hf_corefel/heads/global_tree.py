@@ -102,6 +102,11 @@ class GlobalHead:
         """Parents in the maximum spanning tree of each document."""
         return Decoding(self.distribution(scores).argmax.parents.to(scores.mention.device))
 
+    def parent_scores(self, scores: EdgeScores) -> Tensor:
+        """Log-weights of all edges, [B, N, N+1+K]; see `Head`."""
+        edges = torch.cat((scores.span_to_span.mT, scores.root.unsqueeze(-1), scores.candidates), dim=-1)
+        return activate(edges, self.edge_activation)
+
     def marginals(self, scores: EdgeScores) -> HeadMarginals:
         """Probability of each edge and of each entity of a span's cluster, over all trees."""
         distribution = self.distribution(scores)

@@ -66,7 +66,7 @@ class LocalHead:
         rows = _rows(scores.at_least_float32())
         gold = gold.within(scores.mask)
         same = gold.cluster_ids.unsqueeze(2) == gold.cluster_ids.unsqueeze(1)
-        earlier = torch.tril(same & (gold.cluster_ids >= 0).unsqueeze(2), diagonal=-1)
+        earlier = torch.tril(same & (gold.cluster_ids >= 0).unsqueeze(2) & scores.pair_mask, diagonal=-1)
         correct = gold.correct_candidates(scores.entity_ids)
         chosen = torch.cat((correct, earlier), dim=-1)
         chosen = torch.cat((~chosen.any(dim=-1, keepdim=True), chosen), dim=-1)
@@ -87,6 +87,12 @@ class LocalHead:
         candidates, spans = scores.num_candidates, scores.num_spans
         parents = torch.where(best <= candidates, spans + best, best - candidates - 1)
         return Decoding(parents.masked_fill(~scores.mask, -1))
+
+    def parent_scores(self, scores: EdgeScores) -> Tensor:
+        """Edge scores, 0 for the span itself, [B, N, N+1+K]; see `Head`."""
+        rows = _rows(scores.at_least_float32())
+        first = 1 + scores.num_candidates
+        return torch.cat((rows[..., first:], rows[..., :first]), dim=-1)
 
     def marginals(self, scores: EdgeScores) -> HeadMarginals:
         """The softmax of each span, and the entity at the end of its chain, in float64 (float32 on MPS)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
 from hf_corefel.heads.base import Decoding, EdgeScores, GoldClustering, HeadMarginals
@@ -23,6 +24,12 @@ class StandaloneCorefHead:
     def decode(self, scores: EdgeScores) -> Decoding:
         """The best antecedent of each span, or N; equal scores go to N, then from left to right."""
         return self._local.decode(scores.without_candidates())
+
+    def parent_scores(self, scores: EdgeScores) -> Tensor:
+        """As the local head's; -inf for the candidates."""
+        bare = self._local.parent_scores(scores.without_candidates())
+        candidates = bare.new_full(scores.entity_ids.shape, float("-inf"))
+        return torch.cat((bare, candidates), dim=-1)
 
     def marginals(self, scores: EdgeScores) -> HeadMarginals:
         """The softmax of each span, in float64 (float32 on MPS); candidates have probability 0, and E is 0."""

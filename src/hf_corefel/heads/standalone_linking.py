@@ -53,6 +53,12 @@ class StandaloneLinkingHead:
         best = logits.masked_fill(~real, float("-inf")).argmax(dim=-1)
         return Decoding(torch.where((best > 0) & scores.mask, scores.num_spans + best, -1))
 
+    def parent_scores(self, scores: EdgeScores) -> Tensor:
+        """Scores of the candidates, and NIL's in the root's column, [B, N, N+1+K]; see `Head`."""
+        logits, real = _choices(scores)
+        logits = logits.masked_fill(~real, float("-inf"))
+        return torch.cat((logits.new_full(scores.pair.shape, float("-inf")), logits), dim=-1)
+
     def marginals(self, scores: EdgeScores) -> HeadMarginals:
         """Sigmoids of NIL and of the candidates, scaled to sum to 1, in float64 (float32 on MPS).
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .cores import span_cores
 from .definitions import NUM_DEFINITION_LABELS, label_definitions
 from .given import choose_spans, describe_given, describe_overlaps, read_inner_names
 from .pieces import Pieces, PieceTokenizer
@@ -34,5 +35,6 @@ __all__ = [
     "label_definitions",
     "label_speakers",
     "read_speakers",
+    "span_cores",
     "split_words",
 ]

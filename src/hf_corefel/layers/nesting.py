@@ -1,0 +1,28 @@
+"""Which of two spans contains the other."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+__all__ = ["containing_spans", "twin_spans"]
+
+
+@torch.no_grad()
+def containing_spans(offsets: Tensor, mask: Tensor) -> Tensor:
+    """Returns whether span i contains span j, another one, bool ``[B, N, N]`` by i and j.
+
+    Args:
+        offsets: ``[B, N, 2]`` code points, end exclusive.
+        mask: ``[B, N]``, False on padding.
+    """
+    begin, end = offsets.unbind(-1)
+    contains = (begin.unsqueeze(2) <= begin.unsqueeze(1)) & (end.unsqueeze(2) >= end.unsqueeze(1))
+    itself = torch.eye(mask.shape[1], dtype=torch.bool, device=mask.device)
+    return contains & mask.unsqueeze(2) & mask.unsqueeze(1) & ~itself
+
+
+@torch.no_grad()
+def twin_spans(contains: Tensor, cores: Tensor) -> Tensor:
+    """Returns those of the pairs ``[B, N, N]`` that have one core (``[B, N, 2]``, see `span_cores`), bool."""
+    return contains & (cores.unsqueeze(2) == cores.unsqueeze(1)).all(dim=-1)
