@@ -29,6 +29,7 @@ def test_gold_over_spans() -> None:
     assert aligned.clusters.tolist() == [2, 2, -1, 1, 0]
     assert aligned.entities.tolist() == [0, 0, -1, -1, 2]
     assert aligned.clusters.dtype == aligned.entities.dtype == np.int64
+    # "Anna" within "Anna Berg": both have the entity, from which they hang together.
     assert aligned.report == report(mentions=4, linked_mentions=3, linked_clusters=2)
 
 
@@ -104,7 +105,31 @@ def test_a_document_without_spans() -> None:
 
 
 def test_reports_add_up() -> None:
-    total = AlignmentReport(1, 2, 3, 4, 5, 6, 7) + AlignmentReport(10, 20, 30, 40, 50, 60, 70)
-    assert total == AlignmentReport(11, 22, 33, 44, 55, 66, 77)
-    assert list(total.to_dict().values()) == [11, 22, 33, 44, 55, 66, 77]
+    total = AlignmentReport(1, 2, 3, 4, 5, 6, 7, 8) + AlignmentReport(10, 20, 30, 40, 50, 60, 70, 80)
+    assert total == AlignmentReport(11, 22, 33, 44, 55, 66, 77, 88)
+    assert list(total.to_dict().values()) == [11, 22, 33, 44, 55, 66, 77, 88]
     assert AlignmentReport(**total.to_dict()) == total
+
+
+@pytest.mark.parametrize(
+    ("entity", "offsets", "cut_off"),
+    [
+        (None, [(0, 4), (0, 9)], 1),
+        (None, [(0, 4), (5, 9)], 0),
+        (None, [(0, 4), (0, 9), (5, 9)], 1),
+        # By way of a third mention no edge between the two is needed.
+        (None, [(0, 4), (0, 9), (13, 20)], 0),
+        ("Anna", [(0, 4), (0, 9)], 0),
+        # Only "Anna Berg" and what lies within it, the latter alone with the entity.
+        ("Berg", [(0, 4), (0, 9)], 1),
+        ("Oslo", [(0, 4), (0, 9)], 1),
+    ],
+)
+def test_mentions_within_others_of_their_cluster(
+    entity: str | None, offsets: list[tuple[int, int]], cut_off: int
+) -> None:
+    assert align(cluster(entity, *offsets)).report.mentions_cut_off == cut_off
+    # Two spellings of one mention may hang from one another.
+    cores = np.zeros_like(OFFSETS)
+    aligned = align_clusters([cluster(entity, *offsets)], OFFSETS, CANDIDATES, ENTITIES, cores)
+    assert aligned.report.mentions_cut_off == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
@@ -24,6 +25,8 @@ class AlignmentReport:
         linked_mentions_without_candidate: Those where the mention's own candidates lack the entity.
         linked_clusters: Gold clusters with an entity.
         linked_clusters_unreachable: Those where no enumerated mention has the entity; trained as NIL.
+        mentions_cut_off: Gold mentions that lie within others of their cluster, or around them, and are so kept apart
+            from it by `CorefELConfig.forbid_nested`; trained as clusters of their own.
     """
 
     documents: int = 0
@@ -33,6 +36,7 @@ class AlignmentReport:
     linked_mentions_without_candidate: int = 0
     linked_clusters: int = 0
     linked_clusters_unreachable: int = 0
+    mentions_cut_off: int = 0
 
     def __add__(self, other: AlignmentReport) -> AlignmentReport:
         return AlignmentReport(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
@@ -79,7 +83,11 @@ class Alignment:
 
 
 def align_clusters(
-    clusters: Sequence[Cluster], offsets: np.ndarray, candidates: np.ndarray, entities: Sequence[str]
+    clusters: Sequence[Cluster],
+    offsets: np.ndarray,
+    candidates: np.ndarray,
+    entities: Sequence[str],
+    cores: np.ndarray | None = None,
 ) -> Alignment:
     """Finds each gold mention among the spans and each gold entity among the candidates.
 
@@ -88,6 +96,8 @@ def align_clusters(
         offsets: ``[S, 2]`` code points of the spans.
         candidates: ``[S, K]`` rows of `entities`, -1 on padding.
         entities: Names of the document's entities.
+        cores: ``[S, 2]`` code points of the spans' cores, by which two spellings of a mention are known; the spans
+            themselves when None.
     """
     span_of = {(int(begin), int(end)): s for s, (begin, end) in enumerate(offsets)}
     row_of = {name: row for row, name in enumerate(entities)}
@@ -100,10 +110,12 @@ def align_clusters(
         report.mentions += len(cluster.mentions)
         report.mentions_not_enumerated += len(cluster.mentions) - len(spans)
         cluster_ids[spans] = c
+        row = -1 if cluster.entity is None else row_of.get(cluster.entity, -1)
+        has_entity = (candidates[spans] == row).any(axis=1) & (row >= 0)
+        report.mentions_cut_off += _cut_off(offsets[spans], (offsets if cores is None else cores)[spans], has_entity)
         if cluster.entity is None:
             continue
-        row = row_of.get(cluster.entity, -1)
-        having = int((candidates[spans] == row).any(axis=1).sum()) if row >= 0 and spans else 0
+        having = int(has_entity.sum())
         report.linked_clusters += 1
         report.linked_mentions += len(cluster.mentions)
         report.linked_mentions_without_candidate += len(cluster.mentions) - having
@@ -113,3 +125,22 @@ def align_clusters(
             # Two gold clusters of one entity are one cluster to every head: spans that share their entity corefer.
             cluster_ids[spans] = cluster_of_row.setdefault(row, c)
     return Alignment(cluster_ids, entity_ids, report)
+
+
+def _cut_off(offsets: np.ndarray, cores: np.ndarray, has_entity: np.ndarray) -> int:
+    """How many spans of a gold cluster no tree can hold together with the others, as spans within others have no edge.
+
+    What edges connect is a part; parts with the entity hang from it together, else the largest one is the cluster.
+    """
+    begin, end = offsets[:, 0], offsets[:, 1]
+    contains = (begin[:, None] <= begin) & (end[:, None] >= end)
+    edges = ~(contains | contains.T) | (cores[:, None] == cores).all(axis=2)
+    if edges.all():
+        return 0
+    # Every span takes the least number of its neighbours, until all of a part have the same.
+    part = np.arange(len(offsets))
+    while (least := np.where(edges, part, len(part)).min(axis=1)).tolist() != part.tolist():
+        part = least
+    sizes, linked = Counter(part.tolist()), set(part[has_entity].tolist())
+    kept = sum(sizes[number] for number in linked) if linked else max(sizes.values())
+    return len(offsets) - kept

@@ -86,7 +86,8 @@ class EncodedDocument:
 
     def align(self) -> Alignment:
         """The document's gold clusters over its candidate spans."""
-        return align_clusters(self.document.clusters or [], self.spans.offsets, self.candidates, self.entities)
+        gold = self.document.clusters or []
+        return align_clusters(gold, self.spans.offsets, self.candidates, self.entities, self.cores)
 
 
 @dataclass
