@@ -18,6 +18,7 @@ from hf_corefel.documents import (
     Document,
     DocumentError,
     Mention,
+    Turn,
 )
 
 TEXT = "NATO met.\r\nThe 🇪🇺 Alliance"
@@ -344,3 +345,49 @@ def test_candidates_may_be_given_by_mention_objects() -> None:
     assert Document.from_dict(document.to_dict()) == document
     with pytest.raises(DocumentError, match=r"candidates\[1\]: duplicate span 0\.\.4"):
         Document("Anna met Berg.", candidates={(0, 4): [], Mention(0, 4): []})  # type: ignore[dict-item]
+
+
+# Speakers ------------------------------------------------------------------------------------------------
+
+TALK = "Anna: I left. Ben: You did?"
+TURNS = [{"begin": 6, "end": 13, "speaker": "Anna"}, {"begin": 19, "end": 27, "speaker": "Ben"}]
+
+
+def test_speakers_are_turns_in_reading_order() -> None:
+    document = Document(TALK, speakers=[TURNS[1], Turn(6, 13, "Anna")])  # type: ignore[list-item]
+    assert document.speakers == [Turn(6, 13, "Anna"), Turn(19, 27, "Ben")]
+    assert document.to_dict()["speakers"] == TURNS
+    assert Document.from_dict(document.to_dict()) == document
+    assert Document.from_dict({"text": TALK, "speakers": None}).speakers is None
+    # Nobody speaks, which is not the same as that nobody is known.
+    assert Document.from_dict({"text": TALK, "speakers": []}).to_dict()["speakers"] == []
+
+
+@pytest.mark.parametrize(
+    ("speakers", "message"),
+    [
+        ("Anna", r"speakers: expected a list, got str"),
+        ([3], r"speakers\[0\]: expected an object with begin, end and speaker, got int"),
+        ([{"begin": 0, "end": 3}], r"speakers\[0\]: missing field 'speaker'"),
+        ([{**TURNS[0], "name": "A"}], r"speakers\[0\]: unknown field 'name'; the known fields are begin, end, speaker"),
+        ([{**TURNS[0], "speaker": ""}], r"speakers\[0\]\.speaker: expected a non-empty string, got ''"),
+        ([{**TURNS[0], "speaker": " "}], r"speakers\[0\]\.speaker: ' ' is no name"),
+        ([{**TURNS[0], "speaker": 7}], r"speakers\[0\]\.speaker: expected a non-empty string, got 7"),
+        ([{**TURNS[0], "begin": "6"}], r"speakers\[0\]\.begin: expected an integer"),
+        ([{**TURNS[0], "end": 28}], r"speakers\[0\]: offsets 6\.\.28 lie outside the text of 27 code points"),
+        ([{**TURNS[0], "end": 6}], r"speakers\[0\]: offsets 6\.\.6 are empty"),
+        ([TURNS[1], TURNS[0], TURNS[1]], r"speakers\[2\]: duplicate turn 19\.\.27, already at .*speakers\[0\]"),
+        (
+            [TURNS[1], {**TURNS[0], "end": 20}],
+            r"speakers\[0\]: the turn 19\.\.27 crosses 6\.\.20 at .*speakers\[1\]; let",
+        ),
+    ],
+)
+def test_wrong_speakers_are_named(speakers: Any, message: str) -> None:
+    with pytest.raises(DocumentError, match=rf"^document 'talk'\.{message}"):
+        Document(TALK, id="talk", speakers=speakers)
+
+
+def test_a_turn_may_lie_within_another() -> None:
+    inner, outer = Turn(8, 10, "Ben"), Turn(6, 13, "Anna")
+    assert Document(TALK, speakers=[inner, outer]).speakers == [outer, inner]

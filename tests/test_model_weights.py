@@ -309,14 +309,15 @@ def test_token_embeddings_can_be_resized(
     assert model.get_input_embeddings() is replacement
 
 
-@pytest.mark.parametrize("name", ["use_pair_matches", "use_pair_entities"])
+@pytest.mark.parametrize("name", ["use_pair_matches", "use_pair_entities", "use_pair_definitions", "use_speakers"])
 def test_a_trained_model_that_gets_another_input_scores_as_before(
     tmp_path: Path, tiny_model: Make, tiny_processor: MakeProcessor, name: str
 ) -> None:
     plain = tiny_model(seed=5)
     plain.save_pretrained(tmp_path)
     informed = CorefELModel.from_pretrained(tmp_path, **{name: True}).eval()
-    inputs = tiny_processor(plain.config)("Anna Berg met Carl Moss in Oslo. Berg praised Moss.").inputs
+    text = "Anna: Anna Berg (the 'Mayor') met Carl Moss in Oslo.\nBen: I know that the Mayor praised Moss."
+    inputs = tiny_processor(plain.config)(text).inputs
     with torch.no_grad():
         expected, found = plain(**inputs), informed(**inputs)
         assert torch.equal(found.pair, expected.pair) and found.pair.abs().sum() > 0
@@ -328,9 +329,19 @@ def test_a_trained_model_that_gets_another_input_scores_as_before(
         assert not torch.allclose(informed(**inputs).pair, expected.pair)
 
 
-def test_matches_want_the_forms_of_the_words(tiny_model: Make, tiny_processor: MakeProcessor) -> None:
-    informed = tiny_model(use_pair_matches=True)
+@pytest.mark.parametrize(
+    ("option", "missing"),
+    [
+        ("use_pair_matches", "word_forms"),
+        ("use_pair_definitions", "span_definitions"),
+        ("use_speakers", "span_speakers"),
+    ],
+)
+def test_an_input_that_is_missing_is_named(
+    tiny_model: Make, tiny_processor: MakeProcessor, option: str, missing: str
+) -> None:
+    informed = tiny_model(**{option: True})
     inputs = tiny_processor(informed.config)("Angela Merkel met Barack Obama. Merkel spoke.").inputs
-    del inputs["word_forms"]
-    with pytest.raises(ValueError, match="word_forms"):
+    del inputs[missing]
+    with pytest.raises(ValueError, match=missing):
         informed(**inputs)

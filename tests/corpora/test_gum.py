@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hf_corefel import Document
+from hf_corefel import Document, Turn
 from hf_corefel.corpora import CorpusError, gum_splits, read_gum
 
 GLOBAL = "# global.Entity = GRP-etype-infstat-salience-centering-minspan-link-identity"
@@ -133,6 +133,19 @@ def test_a_sentence_that_ends_without_a_space(tmp_path: Path) -> None:
     lines = [row(1, "a", misc="SpaceAfter=No"), "", row(1, "b", misc="SpaceAfter=No"), "", "# newpar", row(1, "c")]
     (document,) = read_gum(write(tmp_path / "a.conllu", lines))
     assert document.text == "ab\nc"
+
+
+def test_sentences_of_one_speaker_are_one_turn(tmp_path: Path) -> None:
+    speakers = ["AnnaBerg", "AnnaBerg", "Ben", None, "Ben"]
+    lines = []
+    for number, speaker in enumerate(speakers):
+        lines += [*(["# newpar"] if number == 2 else []), *([f"# speaker = {speaker}"] if speaker else [])]
+        lines += [row(1, "ab"), row(2, "c"), ""]
+    (document,) = read_gum(write(tmp_path / "talk.conllu", lines))
+    assert document.text == "ab c ab c\nab c ab c ab c"
+    assert document.speakers == [Turn(0, 9, "Anna Berg"), Turn(10, 14, "Ben"), Turn(20, 24, "Ben")]
+    (silent,) = read_gum(write(tmp_path / "silent.conllu", [row(1, "ab")]))
+    assert silent.speakers is None
 
 
 def test_several_documents_in_a_file(tmp_path: Path) -> None:

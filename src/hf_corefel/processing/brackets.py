@@ -246,7 +246,9 @@ def _abbreviated(text: str, before: int, term: str) -> Offsets | None:
         if at is not None and _letters(words[at:]) != _letters(term):
             return start + at, before
     last = re.search(r"\S+$", words)
-    if last is not None and _is_abbreviation(last[0]) and find_long_form(term, last[0]) == 0:
+    if last is None or _letters(last[0]) == _letters(term):
+        return None
+    if _is_abbreviation(last[0]) and find_long_form(term, last[0]) == 0:
         return start + last.start(), before
     return None
 

@@ -18,7 +18,7 @@ __all__ = ["NUM_DEFINITION_LABELS", "label_definitions"]
 BEFORE, INSIDE, LONG, SHORT, INITIALS, CAPITALS = range(6)
 NUM_DEFINITION_LABELS = 6
 
-_CAPITALS = re.compile(r"[A-Z](?:[.&]?[A-Z]){1,5}s?\.?|[A-Z][a-z][A-Z]{1,3}")
+_CAPITALS = re.compile(r"(?:[A-Z]\.){1,5}[A-Z]\.?|[A-Z](?:&?[A-Z]){1,5}s?|[A-Z][a-z][A-Z]{1,3}")
 _MOST_CAPITALS = 300
 _QUOTES = "\"“”„«»'‘’.,"
 
@@ -103,7 +103,9 @@ def _label_initials(labels: np.ndarray, text: str, words: WordTable, index: Span
         if len(numbers) >= _MOST_CAPITALS and letters not in numbers:
             break
         label = numbers.setdefault(letters.upper(), len(numbers))
-        labels[index.rows_around(*words_within(words, *match.span())), CAPITALS] = label
+        # The last full stop of "U.N." may end the sentence, too.
+        for end in {match.end(), match.start() + len(match[0].rstrip("."))}:
+            labels[index.rows_around(*words_within(words, match.start(), end)), CAPITALS] = label
     for skipped in (SMALL_WORDS, frozenset[str]()):
         # The words that count, and their initials as one string, in which abbreviations are looked up.
         counted = [i for i, word in enumerate(surfaces) if word[0].isalnum() and word not in skipped]

@@ -46,7 +46,7 @@ _SAY = (
     r"|whispered|cried|exclaimed|remarked|commented|claimed|claims|admitted|admits|concluded|stressed|tweeted)"
 )
 _CAPITAL = r"[^\W\d_a-z][\w'’-]*\.?"
-_PERSON = rf"{_CAPITAL}(?:[ \t]+(?:(?:de|da|del|di|van|von|der|den|bin|al|el|la|le)[ \t]+)?{_CAPITAL}){{0,3}}"
+_PERSON = rf"{_CAPITAL}(?:[ \t]+(?:(?:de|da|del|di|van|von|der|den|bin|al|el|la|le)[ \t]+){{0,2}}{_CAPITAL}){{0,3}}"
 # What may stand between a name and its verb: ", the mayor of Oslo,".
 _APPOSITION = r"(?:,[^,\"“”\n]{1,60},)?"
 _AFTER = re.compile(rf"\s*(?:{_SAY}[ \t]+(?P<a>{_PERSON})|(?P<b>{_PERSON}){_APPOSITION}[ \t]+{_SAY}\b)")
