@@ -24,7 +24,7 @@ from hf_corefel.pipeline_corefel import bundled_checkpoint, load_pipeline
 HERE = Path(__file__).parent
 NEWS = HERE.parent / "examples" / "data" / "news.txt"
 TITLE = re.compile(
-    r"(mrs?|ms|miss|mx|dr|prof|professor|sir|lord|lady|dame|rev|fr|frau|herr|sen|rep|gov|gen|col|capt|lt|sgt|pres)\.?",
+    r"(mrs?|ms|miss|mx|dr|prof|sir|lord|lady|dame|rev|fr|frau|herr|sen|rep|gov|gen|col|capt|lt|sgt|pres)\.?",
     re.IGNORECASE,
 )
 
