@@ -191,7 +191,11 @@ def story(world: World, rng: random.Random, name: str) -> Document:
         template = rng.choice(world.sentences)
         letters = list(dict.fromkeys(match.group(1) for match in _SLOT.finditer(template) if len(match.group(1)) == 1))
         begins_with_pronoun = next(match.group(2) for match in _SLOT.finditer(template) if len(match.group(1)) == 1)
+        kinds = {match.group(1) for match in _SLOT.finditer(template)} - set(letters)
         if template in used or len(letters) > len(people) or (begins_with_pronoun and not recent):
+            continue
+        if any(all(place[1] in taken for place in world.places.get(kind, ())) for kind in kinds):
+            # Every such place has the name of someone in the story.
             continue
         used.add(template)
         # Most stories stay with the person of the sentence before.

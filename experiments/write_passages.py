@@ -95,9 +95,14 @@ def known_people(folder: Path, kb: KnowledgeBase) -> list[tuple[str, str, str, s
             names = {document.text[begin:end] for begin, end in entity.mentions}
             for name in sorted(names):
                 first, _, last = name.partition(" ")
-                if last.isalpha() and entity.kind in PRONOUNS and entity.link == clear_entity(kb, name):
-                    people[entity.link] = (first, last, entity.kind, str(entity.link))
-    return [people[link] for link in sorted(people, key=str)]
+                if (
+                    last.isalpha()
+                    and entity.kind in PRONOUNS
+                    and entity.link is not None
+                    and entity.link == clear_entity(kb, name)
+                ):
+                    people[entity.link] = (first, last, entity.kind, entity.link)
+    return [people[link] for link in sorted(people)]
 
 
 def last_names(path: Path) -> list[str]:
