@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +12,18 @@ from torch import Tensor, nn
 from transformers import AutoModel
 from transformers.utils import logging
 
-from .configuration_corefel import HEAD_MODULES, CorefELConfig, readable_positions
+from .configuration_corefel import CorefELConfig, readable_positions
 from .foreign_code import loading_from, runs_foreign_code
+from .head_modules import ENTITIES, ENTITY_ROOT, NIL, PAIR_ROOT, PAIRS, PREFIXES, modules_of
 from .heads import EdgeScores, GoldClustering, Head, make_head
 from .layers import EntityScorer, MentionPruner, PairScorer, SpanRepresentation, WindowEncoder, indivisible_modules
 from .layers.entities import expected_entities
 from .layers.enumerated import SpanTensors, score_spans
-from .layers.labels import NUM_DEFINITIONS, NUM_SPEAKERS, definition_features, speaker_features
 from .layers.matches import match_features
-from .layers.nesting import containing_spans, twin_spans
+from .layers.nesting import containing_spans, either_way, twin_spans
 from .model_output import CorefELOutput
 from .pretrained_corefel import CorefELPreTrainedModel
+from .relations import relations_of, relations_of_kept, rows_of_kept
 from .repositories import HubOptions, checked_name
 from .utils.forking import one_thread_after_fork
 from .weights import (
@@ -40,38 +40,6 @@ from .weights import (
 __all__ = ["CorefELModel", "CorefELOutput", "CorefELPreTrainedModel"]
 
 logger = logging.get_logger(__name__)
-
-_PAIRS, _ENTITIES, _PAIR_ROOT, _ENTITY_ROOT, _NIL = HEAD_MODULES
-# Where their parameters are. The root and NIL vectors belong to a scorer.
-_PREFIXES = {
-    _PAIRS: "pairs.",
-    _ENTITIES: "entities.",
-    _PAIR_ROOT: "pairs.root",
-    _ENTITY_ROOT: "entities.root",
-    _NIL: "entities.nil",
-}
-
-# Features of pairs that come from labels of spans: how many there are, and what makes them.
-_RELATIONS: dict[str, tuple[int, Callable[[Tensor, Tensor], Tensor]]] = {
-    "definitions": (NUM_DEFINITIONS, definition_features),
-    "speakers": (NUM_SPEAKERS, speaker_features),
-}
-_RELATION_FLAGS = {"definitions": "use_pair_definitions", "speakers": "use_speakers"}
-
-
-def _relations_of(config: CorefELConfig) -> dict[str, tuple[int, Callable[[Tensor, Tensor], Tensor]]]:
-    return {name: item for name, item in _RELATIONS.items() if getattr(config, _RELATION_FLAGS[name])}
-
-
-def modules_of(head: str, root_score: str) -> set[str]:
-    """Names of the parameter groups that `head` scores with."""
-    if head == "standalone_coref":
-        return {_PAIRS}
-    if head == "standalone_linking":
-        return {_ENTITIES, _NIL}
-    if head == "local":
-        return {_PAIRS, _ENTITIES}
-    return {_PAIRS, _ENTITIES, _PAIR_ROOT if root_score == "paper" else _ENTITY_ROOT}
 
 
 class CorefELModel(CorefELPreTrainedModel):
@@ -135,9 +103,9 @@ class CorefELModel(CorefELPreTrainedModel):
         """Creates the scorers and vectors of `names` that do not exist yet; their values are uninitialised."""
         config, has = self.config, self._modules_of_heads
         # A vector needs the scorer that it belongs to.
-        owners = {_PAIR_ROOT: _PAIRS, _ENTITY_ROOT: _ENTITIES, _NIL: _ENTITIES}
+        owners = {PAIR_ROOT: PAIRS, ENTITY_ROOT: ENTITIES, NIL: ENTITIES}
         names = names | {owners[name] for name in names if name in owners}
-        if _PAIRS in names - has:
+        if PAIRS in names - has:
             self.pairs = PairScorer(
                 self.spans.size,
                 config.pair_ffnn_size,
@@ -145,14 +113,14 @@ class CorefELModel(CorefELPreTrainedModel):
                 config.dropout,
                 config.distance_embedding_size,
                 config.pair_product_dim,
-                with_root=_PAIR_ROOT in names,
+                with_root=PAIR_ROOT in names,
                 use_matches=config.use_pair_matches,
                 entity_size=config.entity_vector_size if config.use_pair_entities else 0,
-                relations={name: size for name, (size, _) in _relations_of(config).items()},
+                relations={name: size for name, (size, _) in relations_of(config).items()},
             )
-        elif _PAIR_ROOT in names - has:
+        elif PAIR_ROOT in names - has:
             self.pairs.add_root()
-        if _ENTITIES in names - has:
+        if ENTITIES in names - has:
             self.entities = EntityScorer(
                 self.spans.size,
                 config.entity_vector_size,
@@ -160,16 +128,16 @@ class CorefELModel(CorefELPreTrainedModel):
                 config.ffnn_depth,
                 config.dropout,
                 config.use_candidate_prior,
-                with_nil=_NIL in names,
-                with_root=_ENTITY_ROOT in names,
+                with_nil=NIL in names,
+                with_root=ENTITY_ROOT in names,
                 use_product=config.use_entity_product,
                 use_context=config.use_entity_context,
                 use_support=config.use_entity_support,
             )
         else:
-            if _NIL in names - has:
+            if NIL in names - has:
                 self.entities.add_nil()
-            if _ENTITY_ROOT in names - has:
+            if ENTITY_ROOT in names - has:
                 self.entities.add_root()
         self._modules_of_heads = has | names
         config.head_modules = sorted(self._modules_of_heads)
@@ -183,7 +151,7 @@ class CorefELModel(CorefELPreTrainedModel):
     def _ddp_params_and_buffers_to_ignore(self) -> list[str]:
         """Parameters that only other heads use: they get no gradient, for which DistributedDataParallel would wait."""
         idle = self._modules_of_heads - modules_of(self.config.head, self.config.root_score)
-        prefixes = tuple(_PREFIXES[name] for name in idle)
+        prefixes = tuple(PREFIXES[name] for name in idle)
         return [name for name, _ in self.named_parameters() if name.startswith(prefixes)] if idle else []
 
     def set_head(self, head: str) -> list[str]:
@@ -346,13 +314,13 @@ class CorefELModel(CorefELPreTrainedModel):
         mention, link = span_scores.gather(1, index), spans.new_zeros(kept_candidates.shape)
         kept_priors = log_priors.gather(1, slots)
         root_pair = nil = None
-        if _ENTITIES in needs:
+        if ENTITIES in needs:
             link = self.entities(spans, kept_candidates, kept_priors, entity_vectors, mention)
             inputs = spans, kept_candidates, kept_priors, entity_vectors
-            nil = self.entities(*inputs, of_vector="nil") if _NIL in needs else None
-            root_pair = self.entities(*inputs, of_vector="root") if _ENTITY_ROOT in needs else None
+            nil = self.entities(*inputs, of_vector="nil") if NIL in needs else None
+            root_pair = self.entities(*inputs, of_vector="root") if ENTITY_ROOT in needs else None
         pair = spans.new_zeros(*mask.shape, mask.shape[1])
-        if _PAIRS in needs:
+        if PAIRS in needs:
             matches = None
             if config.use_pair_matches:
                 if span_word is None or word_forms is None:
@@ -368,15 +336,15 @@ class CorefELModel(CorefELPreTrainedModel):
                 antecedents_only=config.head != "global",
                 matches=matches,
                 meanings=meanings,
-                relations=self._relations(labels, index, mask),
+                relations=relations_of_kept(config, labels, index, mask),
             )
-            root_pair = self.pairs(spans, meanings=meanings, of_root=True) if _PAIR_ROOT in needs else root_pair
+            root_pair = self.pairs(spans, meanings=meanings, of_root=True) if PAIR_ROOT in needs else root_pair
         contains = twins = None
         if config.forbid_nested:
             if span_characters is None or span_cores is None:
                 raise ValueError("span_characters, span_cores: needed with forbid_nested; CorefELProcessor gives them")
-            contains = containing_spans(_kept(span_characters, index), mask)
-            twins = twin_spans(contains, _kept(span_cores, index))
+            contains = containing_spans(rows_of_kept(span_characters, index), mask)
+            twins = twin_spans(contains, rows_of_kept(span_cores, index))
         output = CorefELOutput(
             span_scores=span_scores,
             kept=kept,
@@ -395,16 +363,6 @@ class CorefELModel(CorefELPreTrainedModel):
             raise ValueError("gold_entities: needed beside gold_clusters")
         return self._with_loss(output, gold_clusters, gold_entities, span_mask, index)
 
-    def _relations(self, labels: dict[str, Tensor | None], index: Tensor, mask: Tensor) -> dict[str, Tensor]:
-        """Features of the pairs of kept spans from the labels of all spans."""
-        relations = {}
-        for name, (_, features) in _relations_of(self.config).items():
-            given = labels[name]
-            if given is None:
-                raise ValueError(f"span_{name}: needed with {_RELATION_FLAGS[name]}; CorefELProcessor gives them")
-            relations[name] = features(_kept(given, index), mask)
-        return relations
-
     def edge_scores(self, output: CorefELOutput) -> EdgeScores:
         """The output as the scores that heads take, in float32 at least."""
         assert output.kept is not None and output.mention is not None
@@ -418,7 +376,7 @@ class CorefELModel(CorefELPreTrainedModel):
             root_pair=output.root_pair,
             nil=output.nil,
             root_score=self.config.root_score,
-            forbidden=_either_way(output.contains, output.twins),
+            forbidden=either_way(output.contains, output.twins),
         ).at_least_float32()
 
     def _with_loss(
@@ -436,16 +394,3 @@ class CorefELModel(CorefELPreTrainedModel):
         loss = self.config.mention_loss_weight * mention_loss + head_loss
         # A new output: what is set afterwards is an attribute only, lost where outputs are copied as dicts.
         return CorefELOutput(loss=loss, mention_loss=mention_loss, head_loss=head_loss, **output)
-
-
-def _either_way(contains: Tensor | None, twins: Tensor | None) -> Tensor | None:
-    """Pairs of which one contains the other; twins may hang from one another, since of given ones both stay."""
-    if contains is None or twins is None:
-        return None
-    parts = contains & ~twins
-    return parts | parts.mT
-
-
-def _kept(values: Tensor, index: Tensor) -> Tensor:
-    """Rows ``[B, N, F]`` of the kept spans from those of all spans ``[B, S, F]``."""
-    return values.gather(1, index.unsqueeze(-1).expand(-1, -1, values.shape[-1]))

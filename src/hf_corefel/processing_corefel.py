@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +12,16 @@ import torch
 from torch import Tensor
 from transformers.utils import cached_file
 
-from .alignment import Alignment, AlignmentReport, align_clusters
+from .alignment import AlignmentReport
 from .configuration_corefel import CorefELConfig
 from .documents import MENTION_SCOPES, Candidate, Document, DocumentError
+from .encoded_document import CorefELBatch, EncodedDocument
 from .foreign_code import loading_from
 from .kb import KnowledgeBase
 from .loading_tokenizers import load_tokenizer
 from .processing import (
     PieceTokenizer,
     SpanTable,
-    Windows,
     choose_spans,
     label_definitions,
     label_speakers,
@@ -40,65 +39,6 @@ __all__ = ["CorefELBatch", "CorefELProcessor", "EncodedDocument"]
 
 KNOWLEDGE_BASE_FOLDER = "knowledge_base"
 _SMALLEST_PRIOR = 1e-6
-
-
-@dataclass(frozen=True)
-class EncodedDocument:
-    """One document as arrays.
-
-    Attributes:
-        document: The document itself.
-        piece_ids: ``[T]`` pieces without special tokens.
-        windows: How they are read.
-        word_forms: ``[M]`` numbers of the words' forms.
-        spans: The S candidate spans.
-        definitions: ``[S, 6]`` what brackets and initials say of them, see `label_definitions`.
-        speakers: ``[S, 2]`` who says them and whom they mean, see `label_speakers`.
-        cores: ``[S, 2]`` code points of their cores, see `span_cores`.
-        limit: Most spans that the pruner may keep.
-        scope: Number of its mention scope.
-        keep_all: Whether the spans are given mentions, none of which is dropped.
-        candidates: ``[S, K]`` rows of `entities`, -1 on padding.
-        log_priors: ``[S, K]`` float32.
-        entities: Names of the E entities that are a candidate of any span.
-        entity_ids: ``[E]`` their ids in the knowledge base, -1 for entities that it does not know.
-        entity_vectors: ``[E, D]`` float32.
-        warnings: What was dropped, in words.
-    """
-
-    document: Document
-    piece_ids: np.ndarray
-    windows: Windows
-    word_forms: np.ndarray
-    spans: SpanTable
-    definitions: np.ndarray
-    speakers: np.ndarray
-    cores: np.ndarray
-    limit: int
-    scope: int
-    keep_all: bool
-    candidates: np.ndarray
-    log_priors: np.ndarray
-    entities: list[str]
-    entity_ids: np.ndarray
-    entity_vectors: np.ndarray
-    warnings: list[str]
-
-    def align(self) -> Alignment:
-        """The document's gold clusters over its candidate spans."""
-        gold = self.document.clusters or []
-        return align_clusters(gold, self.spans.offsets, self.candidates, self.entities, self.cores)
-
-
-@dataclass
-class CorefELBatch:
-    """Encoded documents and the tensors that `CorefELModel` takes: ``model(**batch.inputs)``."""
-
-    inputs: dict[str, Tensor]
-    documents: list[EncodedDocument]
-
-    def to(self, device: str | torch.device) -> CorefELBatch:
-        return CorefELBatch({name: value.to(device) for name, value in self.inputs.items()}, self.documents)
 
 
 class CorefELProcessor:

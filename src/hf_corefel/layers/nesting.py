@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-__all__ = ["containing_spans", "twin_spans"]
+__all__ = ["containing_spans", "either_way", "twin_spans"]
 
 
 @torch.no_grad()
@@ -26,3 +26,11 @@ def containing_spans(offsets: Tensor, mask: Tensor) -> Tensor:
 def twin_spans(contains: Tensor, cores: Tensor) -> Tensor:
     """Returns those of the pairs ``[B, N, N]`` that have one core (``[B, N, 2]``, see `span_cores`), bool."""
     return contains & (cores.unsqueeze(2) == cores.unsqueeze(1)).all(dim=-1)
+
+
+def either_way(contains: Tensor | None, twins: Tensor | None) -> Tensor | None:
+    """Return the pairs of which one contains the other, but for twins: given ones both stay, and may hang together."""
+    if contains is None or twins is None:
+        return None
+    parts = contains & ~twins
+    return parts | parts.mT

@@ -1,0 +1,74 @@
+"""Documents as arrays: what the processor makes of them, and the model's batch of several."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from .alignment import Alignment, align_clusters
+from .documents import Document
+from .processing import SpanTable, Windows
+
+__all__ = ["CorefELBatch", "EncodedDocument"]
+
+
+@dataclass(frozen=True)
+class EncodedDocument:
+    """One document as arrays.
+
+    Attributes:
+        document: The document itself.
+        piece_ids: ``[T]`` pieces without special tokens.
+        windows: How they are read.
+        word_forms: ``[M]`` numbers of the words' forms.
+        spans: The S candidate spans.
+        definitions: ``[S, 6]`` what brackets and initials say of them, see `label_definitions`.
+        speakers: ``[S, 2]`` who says them and whom they mean, see `label_speakers`.
+        cores: ``[S, 2]`` code points of their cores, see `span_cores`.
+        limit: Most spans that the pruner may keep.
+        scope: Number of its mention scope.
+        keep_all: Whether the spans are given mentions, none of which is dropped.
+        candidates: ``[S, K]`` rows of `entities`, -1 on padding.
+        log_priors: ``[S, K]`` float32.
+        entities: Names of the E entities that are a candidate of any span.
+        entity_ids: ``[E]`` their ids in the knowledge base, -1 for entities that it does not know.
+        entity_vectors: ``[E, D]`` float32.
+        warnings: What was dropped, in words.
+    """
+
+    document: Document
+    piece_ids: np.ndarray
+    windows: Windows
+    word_forms: np.ndarray
+    spans: SpanTable
+    definitions: np.ndarray
+    speakers: np.ndarray
+    cores: np.ndarray
+    limit: int
+    scope: int
+    keep_all: bool
+    candidates: np.ndarray
+    log_priors: np.ndarray
+    entities: list[str]
+    entity_ids: np.ndarray
+    entity_vectors: np.ndarray
+    warnings: list[str]
+
+    def align(self) -> Alignment:
+        """The document's gold clusters over its candidate spans."""
+        gold = self.document.clusters or []
+        return align_clusters(gold, self.spans.offsets, self.candidates, self.entities, self.cores)
+
+
+@dataclass
+class CorefELBatch:
+    """Encoded documents and the tensors that `CorefELModel` takes: ``model(**batch.inputs)``."""
+
+    inputs: dict[str, Tensor]
+    documents: list[EncodedDocument]
+
+    def to(self, device: str | torch.device) -> CorefELBatch:
+        return CorefELBatch({name: value.to(device) for name, value in self.inputs.items()}, self.documents)
