@@ -12,7 +12,7 @@ from hf_corefel.kb.folder import config_checksum
 __all__ = ["save_as_version", "save_with_raw_surfaces"]
 
 _SINCE = {
-    3: ("files", "checksum", "fallback_fingerprint", "surface_form"),
+    3: ("files", "checksum", "fallback_fingerprint", "surface_form", "fallback_form"),
     2: ("fingerprint", "fallback", "has_wikidata", "has_urls"),
 }
 
@@ -36,7 +36,7 @@ def save_with_raw_surfaces(
         KnowledgeBase.build(aliases, fallback=fallback).save_pretrained(folder)
     path = folder / "kb_config.json"
     config = json.loads(path.read_text(encoding="utf-8"))
-    del config["surface_form"]
+    del config["surface_form"], config["fallback_form"]
     path.write_text(json.dumps({**config, "checksum": config_checksum(config)}), encoding="utf-8")
     if version < config["format_version"]:
         save_as_version(folder, version)

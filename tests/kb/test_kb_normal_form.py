@@ -219,9 +219,25 @@ def test_older_folders_find_raw_surfaces_and_their_forms(older: Path) -> None:
     kb.verify()
 
 
-def test_saving_an_older_folder_brings_normal_forms(older: Path, tmp_path: Path) -> None:
+def test_saving_what_was_not_changed_keeps_its_surfaces(older: Path, tmp_path: Path) -> None:
+    kb = KnowledgeBase.from_pretrained(older, fallback="normalized")
+    kb.save_pretrained(tmp_path / "new")
+    saved = KnowledgeBase.from_pretrained(tmp_path / "new")
+    assert json.loads((tmp_path / "new" / "kb_config.json").read_text())["surface_form"] == 0
+    # A model's fingerprint compares what a knowledge base holds.
+    assert (repr(saved), saved.fingerprint, sorted(saved.surfaces())) == (
+        repr(kb),
+        kb.fingerprint,
+        sorted(kb.surfaces()),
+    )
+    assert list(saved._indexes) == ["normalized"]
+    assert found(saved, "New\nYork") == [("City", 0.5)]
+    assert found(saved, "cote d'ivoire") == [("Ivory_Coast", FALLBACK_DISCOUNT)]
+
+
+def test_saving_a_change_brings_normal_forms(older: Path) -> None:
     with KnowledgeBase.edit(older, fallback="casefold") as kb:
-        pass
+        kb.add("Bonn", description="a city")
     saved = KnowledgeBase.from_pretrained(older)
     assert json.loads((older / "kb_config.json").read_text())["surface_form"] == SURFACE_FORM
     assert sorted(saved.surfaces()) == ["Berlin", "Côte d'Ivoire", "New York", "Schröder"]

@@ -195,8 +195,7 @@ def _open_version(folder: Path, config: dict[str, Any], check: bool) -> OpenedFo
     needed += [PROJECTION_FILE] if info is not None else []
     # Nothing says whether the index of an older folder is whole, and one whose surfaces were folded in another way is
     # of no use; it is made again when it is needed.
-    form = _surface_form(config, path)
-    indexed = fallback != "none" and version >= _WITH_CHECKSUMS and form == SURFACE_FORM
+    indexed = fallback != "none" and version >= _WITH_CHECKSUMS and config.get("fallback_form") == SURFACE_FORM
     needed += [FALLBACK_TRIE_FILE, FALLBACK_FILE] if indexed else []
 
     if version >= _WITH_CHECKSUMS:
@@ -254,6 +253,7 @@ def _check_fields(config: dict[str, Any], path: Path) -> int:
     for name in ("url_template", "provenance", *SIZES, "has_descriptions"):
         if name not in config:
             raise KnowledgeBaseError(f"{path}: missing field {name!r}")
+    _check_surface_form(config.get("surface_form", 0), path)
     if not isinstance(config["provenance"], dict):
         raise KnowledgeBaseError(f"{path}: field 'provenance': expected an object, got {config['provenance']!r}")
     try:
@@ -263,9 +263,7 @@ def _check_fields(config: dict[str, Any], path: Path) -> int:
     return version
 
 
-def _surface_form(config: dict[str, Any], path: Path) -> int:
-    """The version of the normal form of the surfaces; 0 in folders of before there was one."""
-    form = config.get("surface_form", 0)
+def _check_surface_form(form: object, path: Path) -> None:
     if isinstance(form, bool) or not isinstance(form, int) or form < 0:
         raise KnowledgeBaseError(f"{path}: field 'surface_form': expected a number from 0 on, got {form!r}")
     if form > SURFACE_FORM:
@@ -273,7 +271,6 @@ def _surface_form(config: dict[str, Any], path: Path) -> int:
             f"{path}: surface_form {form} is newer than {SURFACE_FORM}, the newest that this release reads; update "
             "hf-corefel (pip install --upgrade hf-corefel), or build the knowledge base again with this release"
         )
-    return form
 
 
 def saved_files(config: Mapping[str, Any], path: Path) -> dict[str, SavedFile]:

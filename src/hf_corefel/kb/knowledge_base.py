@@ -236,7 +236,7 @@ class KnowledgeBase(SavedKnowledgeBase):
     def merged(self) -> Self:
         """A knowledge base whose tables hold the changes, with ids of its own; this one when nothing was changed.
 
-        Tables of before normal forms count as changed: their surfaces get them.
+        Where something was changed, surfaces of before normal forms get theirs.
 
         Raises:
             KnowledgeBaseError: When a file that it was opened from is damaged.

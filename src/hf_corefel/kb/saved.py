@@ -12,7 +12,6 @@ from .errors import KnowledgeBaseError
 from .fallback import Fallback, FallbackIndex
 from .folder import open_folder, read_config
 from .merging import merge_changes
-from .normal_form import SURFACE_FORM
 from .overlay import Overlay
 from .saving import current_identity, save_folder, writers_lock
 from .tables import Tables, index_fingerprint
@@ -130,13 +129,13 @@ class SavedKnowledgeBase(KnowledgeBaseView):
     def merged(self) -> Self:
         """A knowledge base whose tables hold the changes, with ids of its own; this one when nothing was changed.
 
-        Tables of before normal forms count as changed: their surfaces get them.
+        Where something was changed, surfaces of before normal forms get theirs.
 
         Raises:
             KnowledgeBaseError: When a file that it was opened from is damaged.
         """
         state = self._changes.state
-        if state.empty and self._tables.aliases.surface_form == SURFACE_FORM:
+        if state.empty:
             return self
         self._tables.check()
         other = type(self)(merge_changes(self._tables, state), fallback=self._fallback)

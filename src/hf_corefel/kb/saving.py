@@ -118,7 +118,9 @@ def _config(
 ) -> dict[str, Any]:
     config = {
         "format_version": FORMAT_VERSION,
-        "surface_form": SURFACE_FORM,
+        "surface_form": tables.aliases.surface_form,
+        # That of the folded surfaces is always the present one.
+        "fallback_form": SURFACE_FORM if index is not None else None,
         "fingerprint": tables.fingerprint(),
         "fallback_fingerprint": index_fingerprint(index),
         "url_template": tables.url_template,
