@@ -78,6 +78,7 @@ def test_token_and_cache_reach_every_part(
     wanted = {"config.json", "model.safetensors", "processor_config.json", "tokenizer.json", "tokenizer_config.json"}
     wanted |= {"fingerprint.json", "knowledge_base/kb_config.json", "knowledge_base/tables.safetensors"}
     wanted |= {"knowledge_base/entities.marisa", "knowledge_base/surfaces.marisa", "knowledge_base/vectors.safetensors"}
+    wanted |= {"knowledge_base/fallback.marisa", "knowledge_base/fallback.safetensors"}
     assert cached(tmp_path) - {"special_tokens_map.json", "vocab.txt"} == wanted, "everything needed, nothing more"
     fetched = [path for method, path in hub.requests[before:] if method == "GET" and "/resolve/" in path]
     assert not any("README" in path or "stub" in path for path in fetched)

@@ -24,7 +24,15 @@ return [result.exit_code, result.output]
 """
 KNOWLEDGE_BASE = {
     f"knowledge_base/{name}"
-    for name in ("entities.marisa", "kb_config.json", "surfaces.marisa", "tables.safetensors", "vectors.safetensors")
+    for name in (
+        "entities.marisa",
+        "fallback.marisa",
+        "fallback.safetensors",
+        "kb_config.json",
+        "surfaces.marisa",
+        "tables.safetensors",
+        "vectors.safetensors",
+    )
 }
 MODEL = {"config.json", "model.safetensors"}
 PROCESSOR = {"processor_config.json", "tokenizer.json", "tokenizer_config.json", *KNOWLEDGE_BASE}
@@ -76,8 +84,9 @@ def test_publishing_the_bundled_checkpoint(hub: Any, client: Any, tmp_path: Path
     files = hub.repository("acme/bundled").files()
     folder = Path(bundled_checkpoint())
     records = {"test_scores.json", "training_record.json"}
-    assert set(files) >= {*MODEL, *PROCESSOR, *CHECKS, *records, "README.md"}
-    for name in ("model.safetensors", "test_scores.json", *KNOWLEDGE_BASE):
+    knowledge_base = {f"knowledge_base/{path.name}" for path in (folder / "knowledge_base").iterdir()}
+    assert set(files) >= {*MODEL, *(PROCESSOR - KNOWLEDGE_BASE), *CHECKS, *records, *knowledge_base, "README.md"}
+    for name in ("model.safetensors", "test_scores.json", *knowledge_base):
         assert files[name] == (folder / name).read_bytes(), name
     assert b"import hf_corefel" in files["hf_corefel_stub.py"]
     assert json.loads(files["config.json"])["auto_map"]["AutoModel"] == "hf_corefel_stub.CorefELModel"

@@ -97,8 +97,8 @@ def read_inner_names(
     for row in np.flatnonzero(~whole).tolist():
         begin, end = int(begins[row]), int(ends[row])
         stretches = [(begin + b, begin + e) for b, e in inner_names(text[begin:end])]
-        found = np.flatnonzero(known([text[b:e] for b, e in stretches])) if stretches else np.zeros(0, dtype=np.int64)
-        if len(found):
+        found = np.flatnonzero(known([text[b:e] for b, e in stretches])).tolist() if stretches else []
+        if found:
             inner[row] = stretches[found[0]]
     if not inner:
         return spans
