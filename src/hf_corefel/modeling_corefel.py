@@ -59,11 +59,13 @@ class CorefELModel(CorefELPreTrainedModel):
         super().__init__(config)
         config.check_values()
         one_thread_after_fork()
-        if size_is_expected():
+        if size_is_expected() and torch.get_default_device().type != "meta":
+            # transformers 4 takes memory for each module before it lets go of it; version 5 takes none.
             with torch.device("meta"):
                 self._build(config)
-            check_size(self, config.to_dict())
+                check_size(self, config.to_dict())
         self._build(config)
+        check_size(self, config.to_dict())
         self.post_init()
 
     def _build(self, config: CorefELConfig) -> None:

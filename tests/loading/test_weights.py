@@ -22,7 +22,7 @@ from hf_corefel import CorefELModel, CorefELPipeline, CorefELProcessor, Document
 from hf_corefel.cli.app import app
 from hf_corefel.hub import publish
 from hf_corefel.pipeline_corefel import load_pipeline
-from hf_corefel.weights import WeightsWarning
+from hf_corefel.weights import WeightsWarning, not_finite
 
 from .conftest import TEXT, edit
 
@@ -142,6 +142,13 @@ def test_weights_that_are_not_finite(folder: Path, value: float) -> None:
         CorefELModel.from_pretrained(folder)
     with pytest.raises(ValueError, match=rf"{folder}: 1 weights hold NaN or infinite values \(pairs\.root\)"):
         quietly(lambda: load_pipeline(folder))
+
+
+def test_large_finite_weights_are_finite() -> None:
+    layer = torch.nn.Linear(4, 4)
+    torch.nn.init.constant_(layer.weight, 3e38)
+    assert not torch.isfinite(layer.weight.sum())
+    assert not_finite(layer) == []
 
 
 # Pickles -----------------------------------------------------------------------------------------------
