@@ -44,7 +44,7 @@ those that name one thing, and links each cluster to an entity of its knowledge 
 before acting on them, above all about people; do not take a missing link for proof that something is unknown."""
 
 _LIMITATIONS = """\
-- Candidates come from exact matches in the alias table. An entity that no mention of a cluster has among its candidates
+- Candidates come from matches of a surface in the alias table, however it is written. An entity that no mention of a cluster has among its candidates
   cannot be linked.
 - Spans of more than {max_span_words} words are missed.
 - Probabilities are the model's own. They have not been calibrated on other kinds of text.
