@@ -29,6 +29,8 @@ MAX_CANDIDATES = 16
 CORPUS_WEIGHT = 0.1
 # How many times a corpus may have used a surface for what it does not show: once seen is one half sure.
 UNSEEN = 1.0
+# Of one word, there are more things of that name that the corpus does not speak of.
+ONE_WORD_UNSEEN = 4.0
 # Of a person called by the first name only, a text rarely means the one that the table knows.
 FIRST_NAME_WEIGHT = 0.1
 # A part of a name that leads to one entity for certain was most likely seen once: 1 / (1 + 4).
@@ -117,7 +119,7 @@ def with_counts(rows: Iterable[AliasRow], counts: Mapping[str, Mapping[str, int]
     known = set(table)
     for surface, entities in counts.items():
         entry, weight = table.setdefault(surface, {}), CORPUS_WEIGHT if surface in known else 1.0
-        total = sum(entities.values()) + UNSEEN
+        total = sum(entities.values()) + (UNSEEN if " " in surface else ONE_WORD_UNSEEN)
         for entity, count in entities.items():
             entry.setdefault(entity, weight * count / total)
     return [AliasRow(surface, list(entry.items())) for surface, entry in table.items()]

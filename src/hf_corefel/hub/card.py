@@ -44,8 +44,8 @@ those that name one thing, and links each cluster to an entity of its knowledge 
 before acting on them, above all about people; do not take a missing link for proof that something is unknown."""
 
 _LIMITATIONS = """\
-- Candidates come from matches of a surface in the alias table, however it is written. An entity that no mention of a cluster has among its candidates
-  cannot be linked.
+- Candidates come from matches of a surface in the alias table, however it is written. An entity that no mention of a
+  cluster has among its candidates cannot be linked.
 - Spans of more than {max_span_words} words are missed.
 - Probabilities are the model's own. They have not been calibrated on other kinds of text.
 - Models of the world in training texts carry their biases."""
