@@ -32,12 +32,14 @@ def test_corpus_counts_leave_a_part_for_something_else(script: ModuleType) -> No
         "Texas": {"Texas": 8, "Texas_(band)": 1},
         "Omar": {"Omar_Sharif": 1},
         "Bonn": {"Bonn": 3, "Bonn_(town)": 1},
+        "West Bonn": {"Bonn": 3},
     }
     table = {surface: dict(pairs) for surface, pairs in script.with_counts(rows, counts)}
     assert table == {
-        "Texas": {"Texas": 0.5, "Texas_(band)": pytest.approx(0.1 / 10)},
-        "Omar": {"Omar_Sharif": 0.5},
-        "Bonn": {"Bonn": pytest.approx(0.6), "Bonn_(town)": pytest.approx(0.2)},
+        "Texas": {"Texas": 0.5, "Texas_(band)": pytest.approx(0.1 / 13)},
+        "Omar": {"Omar_Sharif": 0.2},
+        "Bonn": {"Bonn": 0.375, "Bonn_(town)": 0.125},
+        "West Bonn": {"Bonn": 0.75},
     }
 
 

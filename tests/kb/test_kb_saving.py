@@ -23,7 +23,9 @@ SECOND = ["entities.1.marisa", "kb_config.json", "surfaces.1.marisa", "tables.1.
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    kb = KnowledgeBase.build([("a", [("A", 0.5), ("B", 0.5)]), ("b", [("B", 1.0)])], vectors={"A": np.ones(3)})
+    rows = [("a", [("A", 0.5), ("B", 0.5)]), ("b", [("B", 1.0)])]
+    # Without the files of a fallback, so that there are few steps to stop at.
+    kb = KnowledgeBase.build(rows, vectors={"A": np.ones(3)}, fallback="none")
     kb.save_pretrained(tmp_path / "kb")
     return tmp_path / "kb"
 

@@ -14,7 +14,8 @@ def all_spans(text: str, longest: int = 8) -> tuple[WordTable, SpanTable]:
     first = np.array([i for i, _ in rows], dtype=np.int64)
     width = np.array([k for _, k in rows], dtype=np.int64)
     offsets = np.stack([words.begin[first], words.end[first + width - 1]], axis=1) if rows else np.zeros((0, 2), int)
-    return words, SpanTable(offsets, first, first + width, first, width, np.zeros((len(rows), 2), dtype=np.int64))
+    cases = np.zeros((len(rows), 2), dtype=np.int64)
+    return words, SpanTable(offsets, first, first + width, first, width, cases, offsets)
 
 
 def row_of(text: str, spans: SpanTable, surface: str, occurrence: int = 0) -> int:

@@ -83,6 +83,7 @@ def test_padding_and_spans_without_labels() -> None:
 
 
 def test_no_words_and_no_spans() -> None:
-    nothing = SpanTable(np.zeros((0, 2), int), *(np.zeros(0, int) for _ in range(4)), np.zeros((0, 2), int))
+    none, pairs = np.zeros(0, int), np.zeros((0, 2), int)
+    nothing = SpanTable(pairs, none, none, none, none, pairs, pairs)
     assert label_definitions("", split_words(""), nothing).shape == (0, 6)
     assert label_definitions(BANK, split_words(BANK), nothing).shape == (0, 6)

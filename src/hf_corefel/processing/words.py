@@ -108,7 +108,8 @@ def split_words(text: str | Reading, words: Sequence[tuple[int, int]] | None = N
         offsets = reading.to_source(plain)
     else:
         offsets = np.array(list(words), dtype=np.int64).reshape(-1, 2)
-        surfaces = [read(source[b:e]).text for b, e in offsets.tolist()]
+        # A given word may show nothing; it is still a word.
+        surfaces = [read(source[b:e]).text or source[b:e] for b, e in offsets.tolist()]
     begin, end = offsets[:, 0], offsets[:, 1]
     case = np.array([letter_case(word) for word in surfaces], dtype=np.int64)
     forms: dict[str, int] = {}
