@@ -80,7 +80,7 @@ def test_other_files_stay(tmp_path: Path) -> None:
     """Files that have the names of ours but are not: none is written over or removed."""
     for name in ("vectors.safetensors", "entities.marisa", "notes.txt", "tables.1.safetensors"):
         (tmp_path / name).write_text("mine")
-    kb = KnowledgeBase.build([("a", [("A", 1.0)])])
+    kb = KnowledgeBase.build([("a", [("A", 1.0)])], fallback="none")
     for _ in range(3):
         kb.save_pretrained(tmp_path)
         assert found(tmp_path, "a") == ["A"]
