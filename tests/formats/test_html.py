@@ -374,3 +374,54 @@ def documents(draw: st.DrawFn) -> AnnotatedDocument:
 @given(st.lists(documents(), max_size=3), st.none() | strings)
 def test_nothing_in_a_document_becomes_markup(several: list[AnnotatedDocument], title: str | None) -> None:
     check(render_html(several, title=title), several)
+
+
+@pytest.mark.parametrize(
+    ("text", "direction"),
+    [
+        *(("", "ltr"), ("3.5 — …", "ltr"), ("Oslo אוסלו", "ltr"), ("אוסלו Oslo", "rtl"), ("12, أوسلو", "rtl")),
+        *(("\u202e(Oslo)", "ltr"), ("\x00\ud800 Oslo", "ltr"), ("\ud800 أوسلو", "rtl")),
+    ],
+)
+def test_a_text_has_the_direction_of_its_first_letter(text: str, direction: str) -> None:
+    document = AnnotatedDocument(text, [], resolved_text=text)
+    root = check(render_html([document]), [document])
+    for kind in ("text", "plain"):
+        assert [e.attributes["dir"] for e in root.find("div", class_=kind)] == [direction]
+
+
+# Turns what follows, after it has closed whatever an isolate around it has opened.
+TURNING = "\u2069\u202c\u2069\u202e\u2066\u202b\u2067\u202d\u2068\u202a"
+
+
+def test_no_name_turns_what_stands_beside_it() -> None:
+    """Not the numbers behind a name, nor the names that follow: no isolate of the page is closed from inside."""
+    text = f"NATO{TURNING} met."
+    where = Mention(
+        0, len(text) - 5, probability=0.97, edge_probability=0.81, parent=Parent("entity", entity="N" + TURNING)
+    )
+    beside = Mention(len(text) - 4, len(text), parent=Parent("mention", *where.offsets))
+    others = (Alternative("B" + TURNING, 0.25), Alternative("C", 0.125))
+    cluster = Cluster((where, beside), "N" + TURNING, 0.625, NATO, others)
+    document = AnnotatedDocument(text, [cluster], TURNING + "name", [TURNING + "warning"], text)
+    page = render_html([document, document], title=TURNING + "title")
+    root = check(page, [document, document])
+    running = {id(e) for kind in ("text", "plain") for e in root.find("div", class_=kind)}
+
+    def outside(element: Element) -> Iterator[str]:
+        for child in element.children:
+            if isinstance(child, str):
+                yield child
+            elif id(child) not in running:
+                yield from outside(child)
+
+    assert not set(TURNING) & set("".join(outside(root)))
+    for mark in root.find("mark"):
+        depth = 0
+        for char in mark.attributes.get("data-tip", ""):
+            assert char not in set(TURNING) - set("\u2068\u2069")
+            depth += {"\u2068": 1, "\u2069": -1}.get(char, 0)
+            assert 0 <= depth <= 1
+        assert depth == 0
+    # The text itself keeps them: it is a block of its own, and so is each mention in it.
+    assert text in page
