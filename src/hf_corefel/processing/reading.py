@@ -24,7 +24,7 @@ _EDITS = regex.compile(
     r"|(?P<markup>(?<![\p{L}\p{N}*_])[*_]{1,3}(?=[\p{L}\p{N}\"“'‘(])|(?<=[\p{L}\p{N}.!?…,;:)\"”'’])[*_]{1,3}(?![\p{L}\p{N}*_])"
     r"|(?m:^[^\S\r\n]*\#{1,6}[^\S\r\n]))"
     # Two blanks, or one that is no plain one.
-    rf"|(?P<blank>(?:\s|{INVISIBLE}(?=\s))*[^\S ](?:\s|{INVISIBLE}(?=\s))*|\s{{2,}})"
+    rf"|(?P<blank>\s(?:{INVISIBLE}*\s)+|[^\S ])"
     rf"|(?P<invisible>{INVISIBLE}+)"
     # Halves of characters that were cut apart, which tokenizers refuse.
     r"|(?P<surrogate>[\ud800-\udfff])"
