@@ -381,8 +381,9 @@ def _vectorizer(kb: KnowledgeBase, model: str) -> Any:
     from hf_corefel.loading_tokenizers import load_tokenizer
     from hf_corefel.modeling_corefel import CorefELModel
     from hf_corefel.pipeline_corefel import bundled_checkpoint
+    from hf_corefel.repositories import checked_name
 
-    name = bundled_checkpoint() if is_bundled(model) else model
+    name = bundled_checkpoint() if is_bundled(model) else checked_name(model)
     with silent_transformers():
         loaded = CorefELModel.from_pretrained(name).eval()
         loaded.check_weights()
