@@ -2,9 +2,9 @@
 
     python experiments/write_common_words.py --data-dir path/to/DWIE --out runs/common_words.jsonl
 
-Passages of names in other letter cases alone would teach that whatever looks odd is a name. Half of these sentences were
-written for this purpose, with words that are names elsewhere ("the gates were closed"); half are sentences of training
-articles of DWIE that have no mention. Test articles are left out, and those for development.
+Passages of names in other letter cases alone would teach that whatever looks odd is a name. Half of these sentences
+were written for this purpose, with words that are names elsewhere ("the gates were closed"); half are sentences of
+training articles of DWIE that have no mention. Test articles are left out, and those for development.
 """
 
 from __future__ import annotations
