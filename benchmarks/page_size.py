@@ -54,7 +54,7 @@ COLUMNS = ("load", "paint", "open", "point", "thread")
 
 
 def many_clusters(clusters: int, mentions: int) -> AnnotatedDocument:
-    """A text with so many clusters of so many mentions each, in turns, with evidence and alternatives."""
+    """A text with so many clusters of so many mentions each, in turns, ten a line, with evidence and alternatives."""
     words, found = [], [[] for _ in range(clusters)]
     at = 0
     for number in range(clusters * mentions):
@@ -64,7 +64,7 @@ def many_clusters(clusters: int, mentions: int) -> AnnotatedDocument:
         if isinstance(parent, Mention):
             parent = Parent("mention", parent.begin, parent.end)
         found[cluster].append(Mention(at, at + len(name), None, 0.9, 0.8, 0.7, parent))
-        words.append(f"{name} said that the talks would go on,")
+        words.append(f"{name} said that the talks would go on" + (",\n"[number % 10 == 9]))
         at += len(words[-1]) + 1
     others = tuple(Alternative(entity, 0.1) for entity in ("Somebody", None))
     made = [

@@ -178,3 +178,10 @@ def test_whatever_is_outside_mentions_stays(document: AnnotatedDocument) -> None
     remaining = iter(resolved)
     assert all(char in remaining for char in outside)
     assert resolve_text(AnnotatedDocument(document.text, [])) == document.text
+
+
+def test_a_mention_of_white_space_is_no_name() -> None:
+    blank = Cluster((Mention(4, 5), Mention(9, 10)))
+    document = AnnotatedDocument("Anna\tmet \x1cher.", [blank, Cluster((Mention(0, 4), Mention(10, 13)))])
+    assert [cluster_name(cluster) for cluster in document.clusters] == [None, "Anna"]
+    assert resolve_text(document) == "Anna\tmet \x1cAnna."

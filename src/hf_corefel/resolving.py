@@ -73,11 +73,13 @@ def is_pronoun(surface: str) -> bool:
 
 
 def cluster_name(cluster: Cluster) -> str | None:
-    """What a reader calls a cluster (rule 1); None when it has pronouns alone."""
+    """What a reader calls a cluster (rule 1); None when it has pronouns, or white space, alone."""
     title = None if cluster.entity is None else readable_title(cluster.entity)
     if title is not None:
         return title
+    # A given mention may hold nothing but white space.
     surfaces = [_bare(mention) for mention in cluster.mentions if not is_pronoun(mention.text or "")]
+    surfaces = [surface for surface in surfaces if surface]
     names = [surface for surface in surfaces if _looks_like_name(surface)]
     # The longest, and of these the first.
     return max(names, key=len, default=surfaces[0] if surfaces else None)

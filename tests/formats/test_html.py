@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hf_corefel.document_checks import join_surrogates
 from hf_corefel.documents import Alternative, AnnotatedDocument, Cluster, Mention, Parent
 from hf_corefel.formats import render_html, write_html
 
@@ -341,21 +342,14 @@ NASTY = st.sampled_from(
         *("\u2028", "é", "👩\u200d🚀", " "),
     ]
 )
-
-
-def unpaired(text: str) -> str:
-    """Without the halves of one character beside each other, which no document may hold."""
-    return re.sub("[\ud800-\udbff][\udc00-\udfff]", "x", text)
-
-
-strings = st.lists(NASTY | st.text(max_size=3), min_size=1, max_size=6).map("".join).map(unpaired).filter(bool)
+strings = st.lists(NASTY | st.text(max_size=3), min_size=1, max_size=6).map("".join).map(join_surrogates).filter(bool)
 addresses = st.none() | strings | strings.map(lambda end: f"https://x.org/{end}")
 probabilities = st.none() | st.floats(0, 1)
 
 
 @st.composite
 def documents(draw: st.DrawFn) -> AnnotatedDocument:
-    text = draw(st.lists(NASTY | st.text(max_size=3), max_size=10).map("".join).map(unpaired))
+    text = draw(st.lists(NASTY | st.text(max_size=3), max_size=10).map("".join).map(join_surrogates))
     groups: dict[int, list[Mention]] = {}
     if text:
         begin = st.integers(0, len(text) - 1)
@@ -381,6 +375,22 @@ def documents(draw: st.DrawFn) -> AnnotatedDocument:
 @given(st.lists(documents(), max_size=3), st.none() | strings)
 def test_nothing_in_a_document_becomes_markup(several: list[AnnotatedDocument], title: str | None) -> None:
     check(render_html(several, title=title), several)
+
+
+def test_each_line_is_a_block_and_a_mention_over_its_end_is_cut() -> None:
+    text = "Anna\n\nBerg met\r\nMoss.\n"
+    crossing = [Cluster((Mention(0, 10), Mention(6, 20))), Cluster((Mention(10, 21),), "X")]
+    document = AnnotatedDocument(text, crossing)
+    root = check(render_html([document]), [document])
+    lines = [e for e in root.find("div", class_="text")[0].children if isinstance(e, Element)]
+    assert [line.text for line in lines] == ["Anna\n", "\n", "Berg met\r\n", "Moss.\n"]
+    marks = [[(m.text, "data-again" in m.attributes) for m in line.find("mark")] for line in lines]
+    assert marks == [
+        [("Anna\n", False)],
+        [("\n", True)],
+        [("Berg", True), ("Berg", False), (" met\r\n", True), (" met\r\n", False)],
+        [("Moss", True), ("Moss", True), (".", True)],
+    ]
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,7 @@ _MOST_LIT = 200_000
 # Steps of the golden angle keep neighbours far apart, however many there are.
 _GOLDEN_ANGLE = 137.508
 _WEB_ADDRESS = re.compile(r"https?://[^\s\x00-\x20\x7f-\x9f\ud800-\udfff\"<>]+", re.IGNORECASE)
+_LINE_END = re.compile("\n")
 _UNSEEN = {
     **{code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n\r"},
     0x7F: 0x2421,
@@ -200,19 +201,25 @@ class _Article:
         """The text with an element around each mention; one that crosses the end of another has several pieces.
 
         A link cannot stand in a link, so it is not the mention that is one but each stretch of text, and it leads
-        where the innermost mention around it does.
+        where the innermost mention around it does. Each line is a block, which browsers lay out by itself: to show the
+        card of a mention they would lay out all of the text otherwise.
         """
         clusters, text = self._document.clusters, self._document.text
         owners = {m.offsets: (c, cluster) for c, cluster in enumerate(clusters, start=1) for m in cluster.mentions}
         mentions = sorted((m for cluster in clusters for m in cluster.mentions), key=lambda m: (m.begin, -m.end))
-        cuts = sorted({0, len(text), *(offset for mention in mentions for offset in mention.offsets)})
+        lines = {match.end() for match in _LINE_END.finditer(text)} - {len(text)}
+        cuts = sorted({0, len(text), *lines, *(offset for mention in mentions for offset in mention.offsets)})
         opened: list[Mention] = []
         seen: set[tuple[int, int]] = set()
         coming = iter([*mentions, None])
         upcoming = next(coming)
+        yield "<div>"
         for begin, end in itertools.pairwise(cuts):
             # The mentions around this stretch, the outermost first; those before the first difference stay open.
             around = [mention for mention in opened if mention.end > begin]
+            if begin in lines:
+                yield "</mark>" * len(opened) + "</div><div>"
+                opened = []
             while upcoming is not None and upcoming.begin == begin:
                 around.append(upcoming)
                 upcoming = next(coming)
@@ -226,7 +233,7 @@ class _Article:
             stretch = _text(text[begin:end])
             href = _href(owners[around[-1].offsets][1]) if around else None
             yield f"<a {href}>{stretch}</a>" if href else stretch
-        yield "</mark>" * len(opened)
+        yield "</mark>" * len(opened) + "</div>"
 
     def _mark(self, mention: Mention, number: int, cluster: Cluster, *, again: bool) -> str:
         """The opening tag of (a further piece of) a mention."""
