@@ -9,7 +9,18 @@ from unittest.mock import patch
 from hf_corefel.kb import Fallback, KnowledgeBase
 from hf_corefel.kb.folder import config_checksum
 
-__all__ = ["save_as_version", "save_with_raw_surfaces"]
+__all__ = ["KB_FILES", "save_as_version", "save_with_raw_surfaces"]
+
+# What a knowledge base with a fallback and without texts is saved as.
+KB_FILES = [
+    "entities.marisa",
+    "fallback.marisa",
+    "fallback.safetensors",
+    "kb_config.json",
+    "surfaces.marisa",
+    "tables.safetensors",
+    "vectors.safetensors",
+]
 
 _SINCE = {
     3: ("files", "checksum", "fallback_fingerprint", "surface_form", "fallback_form"),

@@ -20,33 +20,28 @@ import re
 
 from .document_checks import join_surrogates
 from .documents import AnnotatedDocument, Cluster, Mention
+from .utils.word_lists import DETERMINERS, POSSESSIVE_DETERMINERS, word_set
 
 __all__ = ["cluster_name", "is_pronoun", "readable_title", "resolve_text"]
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_POSSESSIVE = _words("my your his her its our their mine yours hers ours theirs")
-_PERSONAL = _words("""
+_POSSESSIVE = word_set("my your his her its our their mine yours hers ours theirs")
+_PERSONAL = word_set("""
     i me myself you yourself yourselves he him himself she herself it itself we us ourselves they them themselves
     themself one oneself this that these those
 """)
-_RELATIVE = _words("who whom whose which where when that")
+_RELATIVE = word_set("who whom whose which where when that")
 # "her" is an object before these, a possessive before any other word.
-_AFTER_OBJECT = _words("""
+_AFTER_OBJECT = word_set("""
     a an the this that these those and or but nor so yet if when while as than then because since until before after
     to of in on at by for from with without about into onto over under against between through during
     is was were are be been has had have will would can could may might must shall should do does did
     not again away back down up out off too also there here now today yesterday tomorrow i he she it we they you
 """)
 # Words of a name that need no capital letter.
-_SMALL = _words("of the and for in on de da di del der den van von la le al el bin ibn y e &")
-_DETERMINERS = _words("the a an this that these those")
-_POSSESSIVE_DETERMINERS = _words("my your his her its our their")
+_SMALL = word_set("of the and for in on de da di del der den van von la le al el bin ibn y e &")
 # What a name follows without a determiner of its own; "that" introduces clauses more often.
-_BEFORE_NOUN = (_DETERMINERS | _POSSESSIVE_DETERMINERS) - {"that"}
+_BEFORE_NOUN = (DETERMINERS | POSSESSIVE_DETERMINERS) - {"that"}
 _LONGEST_NAME = 6
 _IDENTIFIER = re.compile(r"[A-Za-z]?\d+|[a-z]+:\S+", re.ASCII)
 _QUALIFIER = re.compile(r"(?<=\S)\s+\([^()]*\)$")
@@ -136,7 +131,7 @@ def _fitted(name: str, mention: Mention, text: str) -> str:
 def _has_determiner(name: str) -> bool:
     """Whether a name begins with "the" or, as a description ("her party", not "His Dark Materials"), with "her"."""
     first = name.split(" ", 1)[0].lower()
-    return first in _DETERMINERS or (first in _POSSESSIVE_DETERMINERS and not _looks_like_name(name))
+    return first in DETERMINERS or (first in POSSESSIVE_DETERMINERS and not _looks_like_name(name))
 
 
 def _without_determiner(name: str) -> str:
@@ -148,7 +143,7 @@ def _follows_determiner(mention: Mention, text: str) -> bool:
     """Whether the word before a mention is its determiner, as in "the [paper]", not as in "gave her [the paper]"."""
     surface = mention.text or ""
     own = surface.split(maxsplit=1)[:1]
-    if is_pronoun(surface) or (own and own[0].lower() in _DETERMINERS | _POSSESSIVE_DETERMINERS):
+    if is_pronoun(surface) or (own and own[0].lower() in DETERMINERS | POSSESSIVE_DETERMINERS):
         return False
     before = _LAST_WORD.search(text, max(0, mention.begin - _LOOK_BACK), mention.begin)
     return before is not None and before[1].lower() in _BEFORE_NOUN
@@ -172,7 +167,7 @@ def _bare(mention: Mention) -> str:
 def _looks_like_name(surface: str) -> bool:
     """A few words with capital letters or digits, such as "Bank of England", and no determiner in front."""
     words = surface.split()
-    if not 0 < len(words) <= _LONGEST_NAME or words[0].lower() in _DETERMINERS:
+    if not 0 < len(words) <= _LONGEST_NAME or words[0].lower() in DETERMINERS:
         return False
     marked = [word[0].isupper() or word[0].isdigit() for word in words]
     return any(word[0].isupper() for word in words) and all(

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from hf_corefel import CorefELConfig
 from hf_corefel.hub import CardFacts, model_card, model_card_of_folder, point_card_to, publish
-from hf_corefel.hub.card_text import code_block, one_line, plain_text, python_literal, shell_command
+from hf_corefel.hub.card_text import code_block, plain_text, python_literal, shell_command
+from hf_corefel.utils.characters import printable
 
 from .test_model_card import KNOWLEDGE_BASE, RECORD, SCORES
 
@@ -42,7 +43,7 @@ def code_of(card: str) -> str:
 
 
 @given(ANYTHING)
-def test_a_literal_is_the_string_and_one_line_of_ascii(text: str) -> None:
+def test_a_literal_is_the_string_and_printable_of_ascii(text: str) -> None:
     literal = python_literal(text)
     assert ast.literal_eval(literal) == text
     assert literal.isascii() and literal.isprintable()
@@ -52,25 +53,25 @@ def test_a_literal_is_the_string_and_one_line_of_ascii(text: str) -> None:
 @given(st.lists(ANYTHING, min_size=1))
 def test_a_command_has_just_its_arguments(arguments: list[str]) -> None:
     command = shell_command(list(arguments))
-    assert shlex.split(command) == [one_line(argument) for argument in arguments]
+    assert shlex.split(command) == [printable(argument) for argument in arguments]
     assert command.isprintable()
 
 
 @given(ANYTHING)
 def test_a_block_ends_where_it_should(text: str) -> None:
-    first, *inside, last = code_block(one_line(text), "sh").split("\n")
+    first, *inside, last = code_block(printable(text), "sh").split("\n")
     assert first == f"{last}sh" and set(last) == {"`"}
     assert last not in "\n".join(inside)
 
 
 @given(ANYTHING)
-def test_plain_text_is_one_line_with_all_markup_escaped(text: str) -> None:
+def test_plain_text_is_printable_with_all_markup_escaped(text: str) -> None:
     shown = plain_text(text)
     assert shown.isprintable() and "\n" not in shown
     # What is left when escaped characters are taken out can begin nothing.
     assert not re.search(r"[\\`*\[\]<>|~$&]", re.sub(r"\\[!-/:-@\[-`{-~]", "", shown))
     assert not shown.startswith(("#", "+", "-", "="))
-    assert re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", shown) == one_line(text)
+    assert re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", shown) == printable(text)
 
 
 def test_ordinary_text_is_left_alone() -> None:
@@ -113,8 +114,8 @@ def test_records_beside_a_model_are_text(tiny_folder: Path, tmp_path: Path, host
     harmless = card_like(card, hostile)
     header, body = card.split("\n---\n", 1)
     data = ModelCard(card).data
-    assert data.eval_results[0].dataset_name == one_line(hostile)
-    assert (data.license, data.base_model) == (one_line(hostile), one_line(hostile))
+    assert data.eval_results[0].dataset_name == printable(hostile)
+    assert (data.license, data.base_model) == (printable(hostile), printable(hostile))
     assert header.count("\n---") == 0
     without_code = re.sub(r"^(`{3,}).*?^\1$", "", body, flags=re.DOTALL | re.MULTILINE)
     without_escapes = re.sub(r"\\[!-/:-@\[-`{-~]", "", without_code.replace("<!-- use:", "").replace("-->", ""))

@@ -14,6 +14,7 @@ from safetensors.torch import load
 
 from hf_corefel import CorefELProcessor, Document, bundled_checkpoint
 from hf_corefel.pipeline_corefel import load_pipeline
+from kb_folders import KB_FILES
 
 PUBLISH = """
 from typer.testing import CliRunner
@@ -22,18 +23,7 @@ from hf_corefel.cli.app import app
 result = CliRunner().invoke(app, ["publish", *given["arguments"]])
 return [result.exit_code, result.output]
 """
-KNOWLEDGE_BASE = {
-    f"knowledge_base/{name}"
-    for name in (
-        "entities.marisa",
-        "fallback.marisa",
-        "fallback.safetensors",
-        "kb_config.json",
-        "surfaces.marisa",
-        "tables.safetensors",
-        "vectors.safetensors",
-    )
-}
+KNOWLEDGE_BASE = {f"knowledge_base/{name}" for name in KB_FILES}
 MODEL = {"config.json", "model.safetensors"}
 PROCESSOR = {"processor_config.json", "tokenizer.json", "tokenizer_config.json", *KNOWLEDGE_BASE}
 CHECKS = {"fingerprint.json", "hf_corefel_stub.py"}

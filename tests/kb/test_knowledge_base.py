@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hf_corefel.documents import Candidate
 from hf_corefel.kb import KnowledgeBase, KnowledgeBaseError
 from hf_corefel.kb.normal_form import normal_form
+from kb_folders import KB_FILES
 
 ALIASES = [
     ("Merkel", [("Max_Merkel", 0.25), ("Angela_Merkel", 0.5), ("Merkel,_Texas", 0.25)]),
@@ -173,15 +174,7 @@ def test_saving_over_the_folder_it_is_mapped_from(loaded: KnowledgeBase, built: 
     KnowledgeBase.build([("other", [("Other", 1.0)])]).save_pretrained(folder)
     assert_same(loaded, built)
     assert KnowledgeBase.from_pretrained(folder).candidates("other") == [Candidate("Other", 1.0)]
-    assert sorted(path.name for path in folder.iterdir()) == [
-        "entities.marisa",
-        "fallback.marisa",
-        "fallback.safetensors",
-        "kb_config.json",
-        "surfaces.marisa",
-        "tables.safetensors",
-        "vectors.safetensors",
-    ]
+    assert sorted(path.name for path in folder.iterdir()) == KB_FILES
 
 
 def test_tables_are_mapped_and_read_only(loaded: KnowledgeBase) -> None:

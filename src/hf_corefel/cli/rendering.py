@@ -18,6 +18,7 @@ from rich.text import Text
 from hf_corefel.cli.messages import writing_to_stdout
 from hf_corefel.documents import AnnotatedDocument, Chain, Cluster, Mention, Offsets
 from hf_corefel.formats.wording import alternatives_line, chain_line, counts_line
+from hf_corefel.utils.characters import marked, printable
 
 __all__ = [
     "LEGEND",
@@ -77,16 +78,7 @@ class _Harmless:
             if segment.control or segment.text == "\n" or segment.text.isprintable():
                 yield segment
             else:
-                yield Segment("\n".join(map(_marked, segment.text.split("\n"))), segment.style)
-
-
-def printable(text: str) -> str:
-    """One line, without control characters that would command the terminal."""
-    return _marked(" ".join(text.split()))
-
-
-def _marked(text: str) -> str:
-    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
+                yield Segment("\n".join(map(marked, segment.text.split("\n"))), segment.style)
 
 
 def _mentions_cell(mentions: tuple[Mention, ...], chains: Mapping[Offsets, Chain]) -> Text:

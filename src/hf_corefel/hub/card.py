@@ -11,9 +11,10 @@ from typing import Any
 from huggingface_hub import EvalResult, ModelCardData
 
 from ..configuration_corefel import CorefELConfig
+from ..utils.characters import printable
 from ..utils.json_files import read_json
 from .card_facts import BUNDLED, CardFacts
-from .card_text import code_block, one_line, plain_text, python_literal, shell_command
+from .card_text import code_block, plain_text, python_literal, shell_command
 from .score_tables import score_table
 
 __all__ = ["BUNDLED", "CardFacts", "model_card", "model_card_of_folder", "point_card_to"]
@@ -191,15 +192,15 @@ def _metadata(
         data = facts.datasets[0] if facts.datasets else "documents of the user's"
         results += _results(development, data, "validation")
     data = ModelCardData(
-        language=one_line(facts.language),
-        license=None if facts.license is None else one_line(facts.license),
+        language=printable(facts.language),
+        license=None if facts.license is None else printable(facts.license),
         library_name="hf-corefel",
         pipeline_tag="token-classification",
         tags=list(_TAGS),
-        base_model=None if facts.base_model is None else one_line(facts.base_model),
-        datasets=[one_line(name) for name in facts.datasets if "/" in name] or None,
+        base_model=None if facts.base_model is None else printable(facts.base_model),
+        datasets=[printable(name) for name in facts.datasets if "/" in name] or None,
         metrics=["f1"],
-        model_name=one_line(repo_id.split("/")[-1] if repo_id else facts.title),
+        model_name=printable(repo_id.split("/")[-1] if repo_id else facts.title),
         eval_results=results or None,
     )
     return str(data.to_yaml())
@@ -210,9 +211,9 @@ def _results(values: Mapping[str, float], dataset: str, split: str) -> list[Eval
         EvalResult(
             task_type="token-classification",
             task_name="Coreference resolution and entity linking",
-            dataset_type=one_line(dataset).lower().replace(" ", "-"),
-            dataset_name=one_line(dataset),
-            dataset_split=one_line(split),
+            dataset_type=printable(dataset).lower().replace(" ", "-"),
+            dataset_name=printable(dataset),
+            dataset_split=printable(split),
             metric_type=name,
             metric_name=f"F1 of {label}",
             metric_value=round(float(values[name]), 4),

@@ -5,21 +5,17 @@ from __future__ import annotations
 import re
 import shlex
 
-__all__ = ["code_block", "one_line", "plain_text", "python_literal", "shell_command"]
+from ..utils.characters import printable
+
+__all__ = ["code_block", "plain_text", "python_literal", "shell_command"]
 
 # What begins markup inside a line; an underscore does so at the edge of a word only.
 _MARKUP = re.compile(r"[\\`*\[\]<>|~$&]|(?<![^\W_])_|_(?![^\W_])")
 
 
-def one_line(value: object) -> str:
-    """Return a text as one line, with a mark in place of what cannot be seen, such as controls of direction."""
-    text = " ".join(str(value).split())
-    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
-
-
 def plain_text(value: object) -> str:
     """Return Markdown that shows a text, in one line, at any place of a paragraph, list or table."""
-    text = _MARKUP.sub(lambda found: f"\\{found.group()}", one_line(value))
+    text = _MARKUP.sub(lambda found: f"\\{found.group()}", printable(value))
     # Headings, lists and rules begin where a text stands first in its line.
     return f"\\{text}" if text[:1] in "#+=-" and text[:1] else text
 
@@ -40,7 +36,7 @@ def _escaped(character: str) -> str:
 
 def shell_command(arguments: list[object]) -> str:
     """Return a command that a shell takes for just these arguments; what cannot be seen is marked."""
-    return " ".join(shlex.quote(one_line(argument)) for argument in arguments)
+    return " ".join(shlex.quote(printable(argument)) for argument in arguments)
 
 
 def code_block(text: str, language: str = "") -> str:

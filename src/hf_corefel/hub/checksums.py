@@ -5,9 +5,10 @@ The knowledge base has its own, in its folder.
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import Any
+
+from ..utils.files import sha256_of
 
 __all__ = ["checksums"]
 
@@ -31,10 +32,4 @@ def checksums(folder: str | Path) -> dict[str, dict[str, Any]]:
     """Return size in bytes and SHA-256 of the files that a model and its processor are loaded from, by name."""
     folder = Path(folder)
     names = sorted({path.name for pattern in _PATTERNS for path in folder.glob(pattern) if path.is_file()})
-    return {name: _checksum(folder / name) for name in names}
-
-
-def _checksum(path: Path) -> dict[str, Any]:
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return {"bytes": path.stat().st_size, "sha256": digest}
+    return {name: {"bytes": (folder / name).stat().st_size, "sha256": sha256_of(folder / name)} for name in names}

@@ -6,18 +6,16 @@ import unicodedata
 
 import regex
 
-from ..utils.characters import HYPHENATION, INVISIBLE
+from ..utils.characters import APOSTROPHES, DASHES, HYPHENATION, INVISIBLE
 
 __all__ = ["SURFACE_FORM", "folded_form", "is_plain", "normal_form", "other_normal_forms"]
 
 # Version of `normal_form`, stored with a table whose surfaces have that form; 0 = they are only stripped.
 SURFACE_FORM = 1
 
-_APOSTROPHES = "\u2018\u2019\u201a\u201b\u02b9\u02bb\u02bc\u02bd\u2032\u2035\u0060\u00b4\uff07"
 _QUOTES = "\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033\u2036\uff02"
-_DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212\u2043\u02d7\ufe58\ufe63\uff0d"
 # Before NFKC, which takes an acute accent that stands by itself for a blank.
-_UNIFIED = str.maketrans(dict.fromkeys(_APOSTROPHES, "'") | dict.fromkeys(_QUOTES, '"') | dict.fromkeys(_DASHES, "-"))
+_UNIFIED = str.maketrans(dict.fromkeys(APOSTROPHES, "'") | dict.fromkeys(_QUOTES, '"') | dict.fromkeys(DASHES, "-"))
 _CUT_WORD = regex.compile(HYPHENATION, regex.V1)
 # A NUL is left to be refused: no table can hold one.
 _INVISIBLE = regex.compile(rf"(?!\0){INVISIBLE}", regex.V1)

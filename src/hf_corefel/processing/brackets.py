@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import regex
 
-from .word_lists import SMALL_WORDS
+from ..utils.word_lists import SMALL_WORDS
 
 __all__ = ["Bracket", "find_brackets", "find_long_form"]
 

@@ -6,14 +6,14 @@ import unicodedata
 
 import numpy as np
 
+from ..utils.characters import APOSTROPHES
+from ..utils.word_lists import DETERMINERS, POSSESSIVE_DETERMINERS
 from .spans import SpanTable
-from .word_lists import DETERMINERS, word_set
 from .words import WordTable
 
 __all__ = ["span_cores"]
 
-_BEFORE = DETERMINERS | word_set("my your his her its their")
-_APOSTROPHES = frozenset("'’ʼ＇`´")
+_BEFORE = DETERMINERS | POSSESSIVE_DETERMINERS
 # Signs that belong to what they stand beside: "5%", "#metoo", "AT&T".
 _MEANING = frozenset("%#@&*/\\‰§")
 
@@ -56,6 +56,6 @@ def _is_sign(word: str) -> bool:
 def _is_ending(surfaces: list[str], i: int) -> bool:
     """Whether a word is a possessive ending: "s" behind an apostrophe and a word, or "'s"."""
     word = surfaces[i].casefold()
-    if word[:1] in _APOSTROPHES and word[1:] == "s":
+    if word[:1] in APOSTROPHES and word[1:] == "s":
         return True
-    return word == "s" and i > 1 and surfaces[i - 1] in _APOSTROPHES
+    return word == "s" and i > 1 and surfaces[i - 1] in APOSTROPHES

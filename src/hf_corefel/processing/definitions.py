@@ -7,10 +7,10 @@ from itertools import pairwise
 
 import numpy as np
 
+from ..utils.word_lists import SMALL_WORDS
 from .brackets import Bracket, find_brackets
 from .span_index import SpanIndex, find_forms, words_within
 from .spans import SpanTable
-from .word_lists import SMALL_WORDS
 from .words import WordTable
 
 __all__ = ["NUM_DEFINITION_LABELS", "label_definitions"]

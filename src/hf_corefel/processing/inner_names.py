@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ..utils.characters import APOSTROPHES
+from ..utils.word_lists import DETERMINERS, POSSESSIVE_DETERMINERS
+
 __all__ = ["inner_names"]
 
-_DETERMINER = re.compile(r"(?:the|a|an|this|that|these|those|our|their|his|her|its|my|your)\s+(?=\S)", re.IGNORECASE)
-_POSSESSIVE = re.compile(r"(?<=\w)(?:['’‘`´ʼ]s|(?<=[sxz])['’‘`´ʼ])\Z", re.IGNORECASE)
+_DETERMINER = re.compile(rf"(?:{'|'.join(sorted(DETERMINERS | POSSESSIVE_DETERMINERS))})\s+(?=\S)", re.IGNORECASE)
+_APOSTROPHE = f"[{''.join(sorted(APOSTROPHES))}]"
+_POSSESSIVE = re.compile(rf"(?<=\w)(?:{_APOSTROPHE}s|(?<=[sxz]){_APOSTROPHE})\Z", re.IGNORECASE)
 _AROUND = "\"'“”‘’«»„()[]{}<>*_,;:.!?"
 # What people are called before their names, with what may stand before that: "former German Chancellor", "Prof. Dr.".
 _ROLE = (

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..utils.characters import APOSTROPHES
+from ..utils.word_lists import NAME_DETERMINERS
 from .spans import SpanTable
-from .word_lists import DETERMINERS
 from .words import WordTable
 
 __all__ = ["SpanIndex", "find_forms", "words_within"]
-
-_APOSTROPHES = frozenset("'’ʼ＇`´")
 
 
 class SpanIndex:
@@ -38,10 +37,10 @@ class SpanIndex:
 
     def rows_around(self, first: int, width: int) -> np.ndarray:
         """Rows of the spans of these words, with or without the determiner before and the possessive ending after."""
-        begins = [first, first - 1] if first and self._word(first - 1).casefold() in DETERMINERS else [first]
+        begins = [first, first - 1] if first and self._word(first - 1).casefold() in NAME_DETERMINERS else [first]
         end = first + width
         ends = [end]
-        if end < self._stride - 1 and self._word(end) in _APOSTROPHES and not self._gap(end):
+        if end < self._stride - 1 and self._word(end) in APOSTROPHES and not self._gap(end):
             ends.append(end + 1)
             if end + 2 < self._stride and self._word(end + 1).casefold() == "s" and not self._gap(end + 1):
                 ends.append(end + 2)

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..speaker_turns import Turn
+from ..utils.word_lists import NAME_DETERMINERS, word_set
 from .span_index import SpanIndex, words_within
 from .spans import SpanTable
-from .word_lists import DETERMINERS, word_set
 from .words import WordTable
 
 __all__ = ["NUM_SPEAKER_LABELS", "label_speakers"]
@@ -121,6 +121,6 @@ def _label_names(
 
 def _may_precede(before: list[str]) -> bool:
     """Whether words before a name may be a title of it: with capital letters, or a determiner, but no other signs."""
-    return (
-        all(word[0].isupper() or word == "." or word.casefold() in DETERMINERS for word in before) and before[0] != "."
+    return before[0] != "." and all(
+        word[0].isupper() or word == "." or word.casefold() in NAME_DETERMINERS for word in before
     )

@@ -11,6 +11,7 @@ import numpy as np
 import regex
 
 from ..documents import Document, DocumentError
+from ..utils.characters import APOSTROPHES, DASHES
 from .reading import Reading, read
 from .structure import find_borders
 
@@ -28,7 +29,7 @@ _HAS_UNSPACED = regex.compile(_UNSPACED)
 _PART = regex.compile(rf"{_UNSPACED}[\p{{M}}\u200c\u200d]*|(?:(?!{_UNSPACED}).)+", regex.DOTALL)
 # Extended grapheme clusters (Unicode Standard Annex 29): what a reader takes for one character.
 _CLUSTER = regex.compile(r"\X")
-_SAME_SIGNS = str.maketrans(dict.fromkeys("‘’‚‛ʹʻʼʽ′‵`´", "'") | dict.fromkeys("‐‑‒–—―−⁃˗﹘﹣", "-"))
+_SAME_SIGNS = str.maketrans(dict.fromkeys(APOSTROPHES, "'") | dict.fromkeys(DASHES, "-"))
 _SENTENCE_END = frozenset(".!?…。！？")
 # Code points of what `has_more_words` counts as one word: a run without a space may be as long as the text.
 _LONGEST_WORD = 100

@@ -7,7 +7,6 @@ whole. Checkpoints without one, of earlier releases or of `transformers.Trainer`
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import shutil
@@ -24,7 +23,7 @@ from transformers.utils import logging
 
 from ..kb import KnowledgeBase
 from ..processing_corefel import KNOWLEDGE_BASE_FOLDER
-from ..utils.files import whole_file
+from ..utils.files import sha256_of, whole_file
 
 __all__ = [
     "MANIFEST_FILE",
@@ -80,7 +79,7 @@ def begin_checkpoint(folder: Path) -> None:
 def complete_checkpoint(folder: Path) -> None:
     """Write down size and SHA-256 of every file of a checkpoint, which makes it whole."""
     files = {
-        path.relative_to(folder).as_posix(): {"bytes": path.stat().st_size, "sha256": _sha256(path)}
+        path.relative_to(folder).as_posix(): {"bytes": path.stat().st_size, "sha256": sha256_of(path)}
         for path in sorted(folder.rglob("*"))
         if path.is_file() and path != folder / MANIFEST_FILE
     }
@@ -195,7 +194,7 @@ def _problems_by_manifest(folder: Path, files: dict[str, Any]) -> Iterator[str]:
             size = path.stat().st_size
             if size != saved["bytes"]:
                 yield f"{name} has {size} bytes instead of {saved['bytes']}"
-            elif _sha256(path) != saved["sha256"]:
+            elif sha256_of(path) != saved["sha256"]:
                 yield (
                     f"{name} is not what was saved (if you changed it on purpose, delete {MANIFEST_FILE} beside it, "
                     "which has its checksum)"
@@ -283,8 +282,3 @@ def _read_torch(path: Path) -> None:
         damaged = archive.testzip()
     if damaged is not None:
         raise ValueError(f"{damaged} has another checksum")
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

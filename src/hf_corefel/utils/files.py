@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import re
 import stat
@@ -12,7 +13,16 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-__all__ = ["FileBusyError", "FileIdentity", "file_identity", "locked", "overwrites", "partial_path", "whole_file"]
+__all__ = [
+    "FileBusyError",
+    "FileIdentity",
+    "file_identity",
+    "locked",
+    "overwrites",
+    "partial_path",
+    "sha256_of",
+    "whole_file",
+]
 
 # Device and number of a file, which are the same under each of its names.
 FileIdentity = tuple[int, int]
@@ -159,3 +169,9 @@ def _is_descriptor(path: Path) -> bool:
             return False
         path = path.parent / os.readlink(path)
     return False
+
+
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file's content, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
