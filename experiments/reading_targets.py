@@ -234,9 +234,6 @@ def forms(annotate: Annotate, texts: dict[str, str]) -> list[Figure]:
             kept, extra = len(flat & found), found - flat
             met: bool | None = flat == found if share is None else kept >= share * len(flat)
             target = "the same links" if share is None else f"at least {share * len(flat):.0f}"
-            if version == "tabs":
-                # A tab may also stand between the cells of a table, which no name crosses.
-                met, target = None, ""
             notes = [f"lost {letters[b:e]} = {x}" for b, e, x in sorted(flat - found)]
             notes += [f"new {letters[b:e]} = {x}" for b, e, x in sorted(extra)]
             label = f"{name}, {version}" + (f" (+ {len(extra)} new)" if extra else "")

@@ -35,6 +35,10 @@ _HEADING = re.compile(r"\s*(?:#{1,6}\s|={2,}[^=].*=\s*$)")
 _RULE = re.compile(r"\s*(?:[-=*_~#+|:]\s*){3,}$")
 _CLOSED = re.compile(r"""[.!?…:;。！？]["'”’»)\]*_]*\s*$""")
 _CUT_WORD = re.compile(r"\w[-\u2010\u00ad]$")
+# A line of this many words or more may be a sentence that has tabs for blanks. With more cells than a table is likely
+# to have, it needs no full stop for that.
+_FEWEST_WORDS = 3
+_MOST_COLUMNS = 8
 # Shorter lines than this are too short to tell a wrapped paragraph from lines of their own.
 _NARROWEST_PARAGRAPH = 25
 
@@ -91,16 +95,28 @@ def find_borders(text: str) -> Borders:
 
 def _add_paragraph(borders: Borders, lines: list[_Line]) -> None:
     """Adds the borders within lines that no blank line, item or heading parts."""
-    tabs = [line.text.strip().count("\t") for line in lines]
+    # Tabs between the words of a sentence are blanks.
+    tabs = [0 if _is_prose(line.text) else line.text.strip().count("\t") for line in lines]
     for i, line in enumerate(lines):
         neighbours = tabs[max(i - 1, 0) : i] + tabs[i + 1 : i + 2]
         table = tabs[i] > 1 or (tabs[i] == 1 and 1 in neighbours)
         lead = len(line.text) - len(line.text.lstrip())
-        cells = [line.begin + at for at, c in enumerate(line.text) if c == "\t" and at >= lead]
+        cells = [line.begin + at for at, c in enumerate(line.text) if c == "\t" and at >= lead and tabs[i]]
         (borders.firm if table else borders.loose).extend(cells)
         borders.firm += [line.begin + at for at, c in enumerate(line.text) if c == "|"]
         if i and not _is_wrapped(lines, i - 1, table or tabs[i - 1] > 1):
             borders.loose.append(line.begin)
+
+
+def _is_prose(line: str) -> bool:
+    """Whether tabs stand in a line as blanks do in a sentence: between single words, many of them in lower case."""
+    cells = line.split("\t")
+    words = [cell for cell in cells if len(cell.split()) <= 1]
+    lower = sum(word[:1].islower() for word in words)
+    if len(cells) < _FEWEST_WORDS or 4 * len(words) < 3 * len(cells) or 3 * lower < len(cells):
+        return False
+    # The names of columns are single words in lower case too ("name", "city"), but few, and they end with no full stop.
+    return len(cells) > _MOST_COLUMNS or bool(_CLOSED.search(line))
 
 
 def _is_wrapped(lines: list[_Line], i: int, table: bool) -> bool:
