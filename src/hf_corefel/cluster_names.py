@@ -1,4 +1,4 @@
-"""What a reader calls a cluster, and how its mentions relate to that name: pronouns, names, short forms, determiners."""
+"""What a reader calls a cluster, and how its mentions relate to that name."""
 
 from __future__ import annotations
 

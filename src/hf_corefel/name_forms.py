@@ -23,12 +23,18 @@ _AFTER_OBJECT = word_set("""
     is was were are be been has had have will would can could may might must shall should do does did
     not again away back down up out off too also there here now today yesterday tomorrow i he she it we they you
 """)
+_NO_NOUNS = (_AFTER_OBJECT - {"and", "or"}) | {"said", "says"}
 # Words that begin a sentence behind an abbreviation, as capitals of other words may be those of names.
 _STARTERS = DETERMINERS | POSSESSIVE_DETERMINERS | _AFTER_OBJECT
 # What a name follows without a determiner of its own; "that" introduces clauses more often.
 _BEFORE_NOUN = (DETERMINERS | POSSESSIVE_DETERMINERS) - {"that"}
 _NEXT_WORD = re.compile(r"[ \t]+([^\W\d_]+)")
 _LAST_WORD = re.compile(r"\b([^\W\d_]+)\s+\Z")
+# "a" or "an" before a name, and how names begin behind "an": as they sound, "an hour" but "a European".
+_ARTICLE = re.compile(r"\b[aA](n?)\s+\Z")
+_VOWEL = re.compile(
+    r"[aio](?!ne\b|nce\b)|e(?!u)|u(?!n[io]|s[aeiu]|[kt][aeiur])|h(?:our|onou?r|onest|eir)", re.IGNORECASE
+)
 _ENDING = re.compile(r"['’]([sS])(?!\w)")
 _PLURAL_ENDING = re.compile(r"['’](?=\s+\w)")
 _OPEN_QUOTE = re.compile(r"(?<!\w)['‘](?=\w)")
@@ -77,7 +83,10 @@ class FormFinder:
             return None
         if plural and end == mention_end and name[-1:] not in "sS":
             return None
+        article = _ARTICLE.search(text, max(0, begin - _LOOK_BACK), begin)
         words = self._with_determiner(name, begin, end, takes_the)
+        if article is not None and (article[1] != "") != (_VOWEL.match(words) is not None):
+            return None
         stop = end
         if self._is_possessive(begin, end):
             words += self._possessive_ending(words, "’" if self._has_typographic else "'")
@@ -95,7 +104,7 @@ class FormFinder:
         return begin, stop, words
 
     def takes_the(self, name: str, places: Sequence[Offsets]) -> bool:
-        """Return whether the text has the name, or its abbreviation, behind "the" and before no noun ("the EU said")."""
+        """Return whether the text has the name, or its abbreviation, behind "the", not before a noun."""
         if has_determiner(name):
             return False
         for begin, end in places:
@@ -108,16 +117,13 @@ class FormFinder:
             if not (bare.casefold() == name.casefold() or (bare.isupper() and is_form_of(bare, name))):
                 continue
             following = _NO_ATTRIBUTE.match(self._text, end)
-            if (
-                following is not None
-                and following["word"] not in {"and", "or"}
-                and (following["word"] is None or following["word"] in _AFTER_OBJECT)
-            ):
+            word = None if following is None else following["word"]
+            if following is not None and (word is None or word in _NO_NOUNS or word.endswith("ed")):
                 return True
         return False
 
     def is_spelled_out(self, name: str, begin: int, end: int) -> bool:
-        """Return whether the place is a part of the name as it stands there, such as "Washington" of "Washington, D.C."."""
+        """Return whether the whole name stands there, as around the "Washington" of "Washington, D.C."."""
         words = name.split()
         around = slice(max(0, begin - 2 * len(name)), end + 2 * len(name))
         pattern = re.compile(r"\s+".join(map(re.escape, words)), re.IGNORECASE)
@@ -131,10 +137,11 @@ class FormFinder:
         led = first in DETERMINERS | POSSESSIVE_DETERMINERS and not is_pronoun(surface)
         if not led and not is_pronoun(surface) and self._follows_determiner(begin):
             return without_determiner(name)
-        keeps = first == "the" and led and is_form_of(surface, name)
-        if not has_determiner(name) and (keeps or (takes_the and (led or is_pronoun(surface)))):
-            return f"the {name}"
-        return name
+        if has_determiner(name):
+            return name
+        if led and first not in {"a", "an"} and is_form_of(surface, name):
+            return f"{first} {name}"
+        return f"the {name}" if takes_the and (led or is_pronoun(surface)) else name
 
     def _follows_determiner(self, begin: int) -> bool:
         """Whether the word before a mention is its determiner, as in "the [paper]"."""

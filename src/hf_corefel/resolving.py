@@ -12,13 +12,14 @@ The rules are few, for English, and look at nothing but the text and its annotat
 3. The **first mention** that is no pronoun stays as it is: it introduces the cluster. So does every mention that is the
    name already, with or without its determiner ("The Hague", "Hague") or with words around it that are the rest of the
    name ("[Washington], D.C."), and every relative or reflexive pronoun ("who", "whose", "himself").
-4. **Definitions** stay: what stands in a bracket that defines (`hf_corefel.processing.brackets`), a mention right behind
-   another one of the same cluster with a bracket, a dash, a comma or words such as "hereinafter" between ("EU (European
-   Union)", "Merkel, the chancellor,"), and both sides of "EU stands for European Union".
+4. **Definitions** stay: what stands in a bracket that defines (`hf_corefel.processing.brackets`), a mention right
+   behind another one of the same cluster with a bracket, a dash, a comma or words such as "hereinafter" between
+   ("EU (European Union)", "Merkel, the chancellor,"), and both sides of "EU stands for European Union".
 5. The others give way to the name, **in the form of the mention**. Possessives ("his", "Merkel's") become
-   "Angela Merkel's", "Carl Moss'" or, of "McDonald's", "McDonald's". "the EU" becomes "the European Union", and
-   "it" does where the text says "the EU"; behind a determiner that is outside the mention ("the [paper]") the name goes
-   without its own ("the Times"). A contraction goes on behind the name ("he's tired", "Obama's tired").
+   "Angela Merkel's", "Carl Moss'" or, of "McDonald's", "McDonald's". "the EU" becomes "the European Union", and "it"
+   does where the text says "the EU". Behind a determiner that is outside the mention ("the [paper]") the name goes
+   without its own ("the Times"); where "a" or "an" would be wrong ("an [EU] law"), the mention stays. A contraction
+   goes on behind the name ("he's tired", "Obama's tired").
 6. **Capitals**: a name that begins with a determiner or in small letters has a capital at the beginning of a sentence,
    a line of its own or direct speech, unless it is written as "iPhone" is. Pronouns and descriptions begin as the
    mention did. In a sentence all in capitals the name is, too. A full stop that ends both mention and sentence stays,
@@ -33,8 +34,9 @@ from __future__ import annotations
 
 import bisect
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from .cluster_names import (
     REFLEXIVE,
@@ -52,19 +54,23 @@ from .processing.brackets import LEADS, find_brackets
 from .processing.joined import JoinedWords
 from .processing.verbatim import find_verbatim
 
-__all__ = ["cluster_name", "is_pronoun", "readable_title", "resolve_text"]
+__all__ = ["cluster_name", "find_replacements", "is_pronoun", "readable_title", "resolve_text"]
 
-_PAIRS = {"(": ")", "[": "]", "{": "}", "（": "）", "［": "］", "<": ">", "«": "»", "“": "”", "„": "“", "‘": "’"}
-_TWINS = frozenset('"*_`')
+_TWINS = dict(zip('"*_`', '"*_`', strict=True))
+_PAIRS = dict(zip("([{（［<«“„‘", ")]}）］>»”“’", strict=True)) | _TWINS
+_CLOSERS = {closing: opening for opening, closing in _PAIRS.items()}
 # Behind one of these signs the same thing is named once more; list marks at the beginning of a line are no dashes.
 _OPENING = re.compile(r"\s*(?:[(\[{（［【<,;:=–—―]|-{1,2}\s|-{2})(?!\s*\n\s*[-*+•])")
 _SIGNS = re.compile(r"[\s,;:()\[\]{}（）［］【】<>=–—―\"“”„«»'‘’*_`-]*")
 _NAMING = re.compile(
-    r"\b(?:known|called|names?|named|renamed|nicknamed|dubbed|rebranded|abbreviat(?:ed|ion)|acronym|stands? for|stood for"
-    r"|short for|short form|alias|a\.?k\.?a|here(?:in)?after|henceforth|formerly|née|nee|pseudonym)\b|\bborn\s+\Z",
+    r"\b(?:known|called|names?|named|renamed|nicknamed|dubbed|rebranded|abbreviat(?:ed|ion)|acronym|stands? for"
+    r"|stood for|short for|short form|alias|a\.?k\.?a|here(?:in)?after|henceforth|formerly|née|nee|pseudonym)\b"
+    r"|\bborn\s+\Z",
     re.IGNORECASE,
 )
 _LONGEST_GAP = 80
+# Not that of "a.k.a.".
+_SENTENCE_END = re.compile(r"(?<!\.\w)[.!?]\s|\n\s*\n")
 # A full stop at the end of an abbreviation or an initial; any other ends a sentence.
 _ABBREVIATION = re.compile(r"(?:\.\s?\w+|\b(?:Inc|Corp|Co|Ltd|Jr|Sr|Bros|Dr|Prof|St|Mr|Mrs|Ms|No|vs|\w))\.\Z")
 _CLITIC = re.compile(r"['’](?:s|m|re|ve|ll|d)?\Z", re.IGNORECASE)
@@ -87,12 +93,20 @@ class _Place:
 def resolve_text(document: AnnotatedDocument) -> str:
     """Return the text with names in place of mentions; the rules stand at the top of the module."""
     text, parts, done = document.text, [], 0
-    for begin, end, words in sorted(_edits(document), key=lambda edit: (edit[0], -edit[1])):
-        if begin >= done:
-            parts += [text[done:begin], words]
-            done = end
+    for begin, end, words in find_replacements(document):
+        parts += [text[done:begin], words]
+        done = end
     # A name may end, or begin, where a broken text has half a character.
     return join_surrogates("".join([*parts, text[done:]]))
+
+
+def find_replacements(document: AnnotatedDocument) -> list[tuple[int, int, str]]:
+    """Return what `resolve_text` replaces: begin, end and the words in their place, in order and apart."""
+    found: list[tuple[int, int, str]] = []
+    for begin, end, words in sorted(_edits(document), key=lambda edit: (edit[0], -edit[1])):
+        if not found or begin >= found[-1][1]:
+            found.append((begin, end, words))
+    return found
 
 
 def _edits(document: AnnotatedDocument) -> Iterator[tuple[int, int, str]]:
@@ -149,22 +163,14 @@ def _trimmed(text: str, mention: Mention) -> _Place:
     """The mention without what is no part of a name: blanks, signs whose partner is outside or around, contractions."""
     begin, end = mention.offsets
     while begin < end:
-        first, last, inner = text[begin], text[end - 1], text[begin + 1 : end - 1]
-        if first.isspace() or (first in _PAIRS and _PAIRS[first] not in text[begin + 1 : end]):
+        first, last = text[begin], text[end - 1]
+        if first.isspace() or _lacks_partner(first, text[begin + 1 : end], _PAIRS):
             begin += 1
         elif last.isspace() or last in ",;:!?…" or (last == "." and not _ABBREVIATION.search(text, begin, end)):
             end -= 1
-        elif end - begin > 2 and (_PAIRS.get(first) == last or (first == last and first in _TWINS)):
+        elif end - begin > 2 and _PAIRS.get(first) == last:
             begin, end = begin + 1, end - 1
-        elif first in _TWINS and first not in inner + last:
-            begin += 1
-        elif last in _TWINS and last not in first + inner:
-            end -= 1
-        elif (
-            last in _PAIRS.values()
-            and last != "’"
-            and not any(sign in text[begin:end] for sign, other in _PAIRS.items() if other == last)
-        ):
+        elif last != "’" and _lacks_partner(last, text[begin : end - 1], _CLOSERS):
             end -= 1
         else:
             break
@@ -173,6 +179,11 @@ def _trimmed(text: str, mention: Mention) -> _Place:
     clitic = _CLITIC.search(text, begin + 1, end)
     core = end if clitic is None else clitic.start()
     return _Place(begin, core, text[begin:core], end)
+
+
+def _lacks_partner(sign: str, others: str, partners: Mapping[str, str]) -> bool:
+    """Whether a sign is one of a pair whose other one is not among the others."""
+    return sign in partners and partners[sign] not in others
 
 
 def _is_balanced(surface: str) -> bool:
@@ -201,9 +212,9 @@ def _definitions(text: str) -> list[tuple[int, int]]:
 
 def _named_again(text: str, places: Sequence[_Place], name: str) -> Iterator[int]:
     """The begins of those places that stay because another one defines them or is defined by them (rule 4)."""
-    for one, other in zip(places, places[1:], strict=False):
+    for one, other in pairwise(places):
         gap = text[one.end : other.begin]
-        if other.begin < one.end or len(gap) > _LONGEST_GAP or re.search(r"[.!?]\s|\n\s*\n", gap):
+        if other.begin < one.end or len(gap) > _LONGEST_GAP or _SENTENCE_END.search(gap):
             continue
         if _NAMING.search(gap):
             yield from (one.begin, other.begin)

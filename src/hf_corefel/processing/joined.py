@@ -29,7 +29,8 @@ _APOSTROPHE = r"['’ʼ＇]"
 _SIGN = r"[/\\@＠#＃=+~%\p{Sc}]"
 # Read towards the stretch from before, and away from it behind it.
 _BEFORE = regex.compile(
-    rf"(?:{_LETTER}{_HIDDEN}|{_SIGN}|{_LETTER}(?:{_HYPHEN}(?:[ \t]*\r?\n[ \t]*)?|[.&]|::?|{_APOSTROPHE})|::)\Z",
+    rf"(?:{_LETTER}{_HIDDEN}|{_SIGN}|{_LETTER}[*_]{{0,3}}{_HYPHEN}(?:[ \t]*\r?\n[ \t]*)?"
+    rf"|{_LETTER}(?:[.&:]|{_APOSTROPHE})|::)\Z",
     regex.V1,
 )
 _AFTER = regex.compile(

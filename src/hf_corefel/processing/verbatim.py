@@ -70,14 +70,16 @@ _PATTERNS = [
         rf"\b{_CAPITALS},?\s(?:[A-Z]{{2}}|(?:[A-Z]\.){{2}})\s\d{{5}}(?:-\d{{4}})?\b",
         rf"\b{_CAPITALS},?\s[A-Z]{{1,2}}\d[\dA-Z]?\s?\d[A-Z]{{2}}\b",
         # Code of Markdown: fenced blocks, which may lack their end, and spans, not quotations such as ``Berlin''.
-        r"(?ms)^[ \t>]*(?:[-*+]\s+|\d+[.)]\s+)?(?P<fence>`{3,}|~{3,})[^\n`]*\n.*?(?:^[ \t>]*(?P=fence)[`~]*[ \t\r]*$|\Z)",
+        r"(?ms)^[ \t>]*(?:[-*+]\s+|\d+[.)]\s+)?(?P<fence>`{3,}|~{3,})[^\n`]*\n"
+        r".*?(?:^[ \t>]*(?P=fence)[`~]*[ \t\r]*$|\Z)",
         r"(?<![`\w\\])`(?!`)(?:(?!\n\s*\n)[^`]){1,1000}`(?![`\w])",
         r"(?s)(?<!`)``(?!`)(?:(?!\n\s*\n|''|``).){1,1000}``(?!`)",
         r"(?s)(?<!`)```(?!`)(?:(?!\n\s*\n|```).){1,1000}```(?!`)",
         # Lines of code and of a shell.
-        r"(?m)^[ \t]*(?:(?:const|let|var|export|set|local|my|int|str|string|char|float|bool|auto|static|final)[ \t]+){0,3}"
+        r"(?m)^[ \t]*(?:(?:const|let|var|export|set|local|my|int|str|string|char|float|bool|auto|static)[ \t]+){0,3}"
         r"[\w.$\[\]\"']{1,80}(?:[ \t]*:[ \t]*\w+)?[ \t]*[-+*/%|&:]?=[ \t]*[^\s=].*$",
-        r"(?m)^[ \t]*(?:from [\w.]+ import .*|import [\w.]+(?: as \w+)?|\#include\b.*|def \w+\(.*|class \w+[(:].*)[ \t\r]*;?$",
+        r"(?m)^[ \t]*(?:from [\w.]+ import .*|import [\w.]+(?: as \w+)?|\#include\b.*|def \w+\(.*|class \w+[(:].*)"
+        r"[ \t\r]*;?$",
         r"(?m)^[ \t]*\$ [a-z./].*$",
         # Calls, but not the "(s)" of "member(s)".
         r"(?<!\w)[a-z_][\w.]{0,100}\((?!(?:e?s|ies)\))[^()\n]*\)",
