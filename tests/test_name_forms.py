@@ -37,12 +37,14 @@ DETERMINERS = [
     (UNION, "⟦0the Union⟧ and the ⟦0EU⟧", "the European Union and the European Union"),
     (UNION, "⟦0the bloc⟧ and ⟦0it⟧", "European Union and European Union"),
     (UNION, "the ⟦0EU⟧ said ⟦0it⟧ and ⟦0its⟧", "the European Union said the European Union and the European Union's"),
+    (UNION, "⟦0the EU⟧ likes ⟦0it⟧", "the European Union likes the European Union"),
     (UNION, "the ⟦0EU⟧ summit and ⟦0it⟧", "the European Union summit and European Union"),
     (UNION, "⟦0EU⟧ law, the ⟦0EU⟧.\n\n⟦0It⟧ is.", "European Union law, the European Union.\n\nThe European Union is."),
     (UNION, "our ⟦0EU⟧ and ⟦0our EU⟧", "our European Union and our European Union"),
     (UNION, "a ⟦0EU⟧ law, an ⟦0EU⟧ law, an\n⟦0EU⟧ law", "a European Union law, an EU law, an\nEU law"),
     (MERKEL, "a ⟦0Merkel⟧ speech, an ⟦0Angie⟧ speech", "a Merkel speech, an Angela Merkel speech"),
     (MERKEL, "⟦0the chancellor⟧", "Angela Merkel"),
+    (MERKEL, "Germany's ⟦0chancellor⟧, Germany’s ⟦0Merkel⟧", "Germany's chancellor, Germany’s Angela Merkel"),
     (MERKEL, "the ⟦0Merkel⟧ party and ⟦0she⟧", "the Angela Merkel party and Angela Merkel"),
 ]
 CAPITALS = [

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hf_corefel.documents import AnnotatedDocument, Cluster, Mention
+from hf_corefel.pipeline_corefel import CorefELPipeline, load_pipeline
 from hf_corefel.resolving import cluster_name, find_replacements, is_pronoun, readable_title, resolve_text
 from marked_texts import marked
 
@@ -401,3 +402,33 @@ def test_a_mention_of_white_space_is_no_name() -> None:
     document = AnnotatedDocument("Anna\tmet \x1cher.", [blank, Cluster((Mention(0, 4), Mention(10, 13)))])
     assert [cluster_name(cluster) for cluster in document.clusters] == [None, "Anna"]
     assert resolve_text(document) == "Anna\tmet \x1cAnna."
+
+
+@pytest.fixture(scope="module")
+def annotate() -> CorefELPipeline:
+    return load_pipeline()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "The US and the EU met. The US left. See https://www.us.gov/US. Angela Merkel stayed. Merkel's party won. "
+            "Write to Merkel@cdu.de, @Merkel or #Merkel.",
+            "The US and the EU met. The United States left. See https://www.us.gov/US. Angela Merkel stayed. "
+            "Angela Merkel's party won. Write to Merkel@cdu.de, @Merkel or #Merkel.",
+        ),
+        (
+            "The European Union (EU) met in Brussels. The EU's budget grew. EU-wide rules and pro-EU parties won.",
+            "The European Union (EU) met in Brussels. The European Union's budget grew. EU-wide rules and pro-EU "
+            "parties won.",
+        ),
+        (
+            "Barack Obama spoke. He left. `Obama` and ``Obama'' and _Obama_.",
+            "Barack Obama spoke. Barack Obama left. `Obama` and ``Barack Obama'' and _Barack Obama_.",
+        ),
+    ],
+)
+def test_texts_that_the_bundled_model_reads(annotate: CorefELPipeline, text: str, expected: str) -> None:
+    (document,) = annotate.annotate([text], resolved_text=True, mention_scope="all")
+    assert document.resolved_text == expected

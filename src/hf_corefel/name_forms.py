@@ -30,6 +30,7 @@ _STARTERS = DETERMINERS | POSSESSIVE_DETERMINERS | _AFTER_OBJECT
 _BEFORE_NOUN = (DETERMINERS | POSSESSIVE_DETERMINERS) - {"that"}
 _NEXT_WORD = re.compile(r"[ \t]+([^\W\d_]+)")
 _LAST_WORD = re.compile(r"\b([^\W\d_]+)\s+\Z")
+_OWNER = re.compile(r"\w(?:['’]s|(?<=s)['’])\s+\Z")
 # "a" or "an" before a name, and how names begin behind "an": as they sound, "an hour" but "a European".
 _ARTICLE = re.compile(r"\b[aA](n?)\s+\Z")
 _VOWEL = re.compile(
@@ -83,6 +84,9 @@ class FormFinder:
             return None
         if plural and end == mention_end and name[-1:] not in "sS":
             return None
+        # "Germany's [chancellor]" is one phrase, "Germany's [Merkel]" a name.
+        if _OWNER.search(text, max(0, begin - _LOOK_BACK), begin) and not (pronoun or is_form_of(surface, name)):
+            return None
         article = _ARTICLE.search(text, max(0, begin - _LOOK_BACK), begin)
         words = self._with_determiner(name, begin, end, takes_the)
         if article is not None and (article[1] != "") != (_VOWEL.match(words) is not None):
@@ -116,6 +120,8 @@ class FormFinder:
             bare = without_determiner(surface)
             if not (bare.casefold() == name.casefold() or (bare.isupper() and is_form_of(bare, name))):
                 continue
+            if inside:
+                return True
             following = _NO_ATTRIBUTE.match(self._text, end)
             word = None if following is None else following["word"]
             if following is not None and (word is None or word in _NO_NOUNS or word.endswith("ed")):

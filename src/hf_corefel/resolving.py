@@ -18,8 +18,8 @@ The rules are few, for English, and look at nothing but the text and its annotat
 5. The others give way to the name, **in the form of the mention**. Possessives ("his", "Merkel's") become
    "Angela Merkel's", "Carl Moss'" or, of "McDonald's", "McDonald's". "the EU" becomes "the European Union", and "it"
    does where the text says "the EU". Behind a determiner that is outside the mention ("the [paper]") the name goes
-   without its own ("the Times"); where "a" or "an" would be wrong ("an [EU] law"), the mention stays. A contraction
-   goes on behind the name ("he's tired", "Obama's tired").
+   without its own ("the Times"); where "a" or "an" would be wrong ("an [EU] law"), and behind a possessive ("Germany's
+   [chancellor]"), the mention stays. A contraction goes on behind the name ("he's tired", "Obama's tired").
 6. **Capitals**: a name that begins with a determiner or in small letters has a capital at the beginning of a sentence,
    a line of its own or direct speech, unless it is written as "iPhone" is. Pronouns and descriptions begin as the
    mention did. In a sentence all in capitals the name is, too. A full stop that ends both mention and sentence stays,
@@ -63,7 +63,7 @@ _CLOSERS = {closing: opening for opening, closing in _PAIRS.items()}
 _OPENING = re.compile(r"\s*(?:[(\[{（［【<,;:=–—―]|-{1,2}\s|-{2})(?!\s*\n\s*[-*+•])")
 _SIGNS = re.compile(r"[\s,;:()\[\]{}（）［］【】<>=–—―\"“”„«»'‘’*_`-]*")
 _NAMING = re.compile(
-    r"\b(?:known|called|names?|named|renamed|nicknamed|dubbed|rebranded|abbreviat(?:ed|ion)|acronym|stands? for"
+    r"\b(?:known|(?<!so-)called|names?|named|renamed|nicknamed|dubbed|rebranded|abbreviat(?:ed|ion)|acronym|stands? for"
     r"|stood for|short for|short form|alias|a\.?k\.?a|here(?:in)?after|henceforth|formerly|née|nee|pseudonym)\b"
     r"|\bborn\s+\Z",
     re.IGNORECASE,

@@ -27,18 +27,20 @@ __all__ = ["find_verbatim"]
 Offsets = tuple[int, int]
 
 _ADDRESS_END = r"\s<>\"“”„«»\[\]`|—"
+# A word with a capital letter or a digit; with a full stop only where it is short: "St.", "D.C.".
+_CAPITAL = r"(?:(?:[A-Z]\.)+|[A-Z][a-z]{0,2}\.|[A-Z\d][\w'’-]*)"
+_ROAD = r"(?:[Rr]ue|[Vv]ia|[Cc]alle|[Aa]venida|[Pp]laza|[Pp]iazza)\s+(?:d\w{0,2}\s+)?[A-Z][\w'’-]*"
 _STREET = (
-    r"(?:\d{1,5}[A-Za-z]?\s+(?:[A-Z][\w.'’-]*\s+){1,4}(?:Street|St|Avenue|Ave|Road|Rd|Boulevard|Blvd|Lane|Ln|Drive|Dr"
+    rf"(?:\d{{1,5}}[A-Za-z]?\s+(?:{_CAPITAL}\s+){{1,4}}(?:Street|St|Avenue|Ave|Road|Rd|Boulevard|Blvd|Lane|Ln|Drive|Dr"
     r"|Square|Sq|Place|Pl|Court|Ct|Way|Highway|Hwy|Parkway|Pkwy|Terrace|Row|Quay)\b\.?(?:\s+[NSEW]{1,2}\b\.?)?"
     r"|[A-Z][\w.'’-]*(?:[Ss]tra(?:ße|sse)|[Ss]tr\.|[Pp]latz|[Aa]llee|[Gg]asse|[Ww]eg)\s+\d{1,4}[a-z]?\b"
-    r"|(?:\d{1,4},?\s+)?\b(?:[Rr]ue|[Vv]ia|[Cc]alle|[Aa]venida|[Pp]laza|[Pp]iazza)\s+(?:d\w{0,2}\s+)?[A-Z][\w.'’-]*"
-    r"(?:\s+\d{1,4}\b)?|P\.?\s?O\.?\s+[Bb]ox\s+\d+)"
+    rf"|\d{{1,4}},?\s+{_ROAD}|\b{_ROAD}\s+\d{{1,4}}\b|P\.?\s?O\.?\s+[Bb]ox\s+\d+)"
 )
 # What follows a street: parts with capital letters or digits only, up to what ends them.
 _STREET_REST = (
-    r"(?:(?:,\s*|[ \t]*\r?\n[ \t]*)[A-Z\d][\w.'’-]*(?:[ \t]+[A-Z\d][\w.'’-]*){0,3}(?=\s*(?:[,.;:()\[\]]|\n|\Z))){0,5}"
+    rf"(?:(?:,\s*|[ \t]*\r?\n[ \t]*){_CAPITAL}(?:[ \t]+{_CAPITAL}){{0,3}}(?=\s*(?:[,.;:()\[\]]|\n|\Z))){{0,5}}"
 )
-_CAPITALS = r"(?:[A-Z][\w.'’-]*\s){0,3}[A-Z][\w.'’-]*"
+_CAPITALS = rf"(?:{_CAPITAL}\s){{0,3}}{_CAPITAL}"
 
 _PATTERNS = [
     re.compile(pattern)
