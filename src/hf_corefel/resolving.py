@@ -60,7 +60,7 @@ _TWINS = dict(zip('"*_`', '"*_`', strict=True))
 _PAIRS = dict(zip("([{（［<«“„‘", ")]}）］>»”“’", strict=True)) | _TWINS
 _CLOSERS = {closing: opening for opening, closing in _PAIRS.items()}
 # Behind one of these signs the same thing is named once more; list marks at the beginning of a line are no dashes.
-_OPENING = re.compile(r"\s*(?:[(\[{（［【<,;:=–—―]|-{1,2}\s|-{2})(?!\s*\n\s*[-*+•])")
+_OPENING = re.compile(r"\s*(?:[(\[{（［【<,:=–—―]|-{1,2}\s|-{2})(?!\s*\n\s*[-*+•])")
 _SIGNS = re.compile(r"[\s,;:()\[\]{}（）［］【】<>=–—―\"“”„«»'‘’*_`-]*")
 _NAMING = re.compile(
     r"\b(?:known|(?<!so-)called|names?|named|renamed|nicknamed|dubbed|rebranded|abbreviat(?:ed|ion)|acronym|stands? for"
@@ -136,7 +136,7 @@ def _edits(document: AnnotatedDocument) -> Iterator[tuple[int, int, str]]:
         for place in whole:
             stays = (
                 (place.begin in staying and not is_pronoun(place.surface))
-                or place.surface.lower() in RELATIVE | REFLEXIVE
+                or (is_pronoun(place.surface) and place.surface.lower() in RELATIVE | REFLEXIVE)
                 or is_same_name(place.surface, name)
                 or defined.meet(place.begin, place.end)
                 or forms.is_spelled_out(name, place.begin, place.end)
@@ -218,14 +218,16 @@ def _named_again(text: str, places: Sequence[_Place], name: str) -> Iterator[int
             continue
         if _NAMING.search(gap):
             yield from (one.begin, other.begin)
-        elif _OPENING.match(gap) and _is_apposition(gap):
+        elif one.surface.casefold() != other.surface.casefold() and _OPENING.match(gap) and _is_apposition(gap):
             yield other.begin
             if is_same_name(other.surface, name) or is_form_of(other.surface, name):
                 yield one.begin
 
 
 def _is_apposition(gap: str) -> bool:
-    """Whether nothing but signs and words such as "the", "or", "hereinafter" parts two mentions."""
+    """Whether nothing but signs and words such as "the", "or", "hereinafter" parts two mentions; "and" adds another."""
+    if re.search(r"\band\b", gap):
+        return False
     signs = _SIGNS.match(gap)
     at = signs.end() if signs else 0
     lead = LEADS.match(gap, at)

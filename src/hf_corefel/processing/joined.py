@@ -34,7 +34,7 @@ _BEFORE = regex.compile(
     regex.V1,
 )
 _AFTER = regex.compile(
-    rf"{_HIDDEN}{_LETTER_BEHIND}|{_SIGN}|[.&]{_LETTER}|::?{_LETTER}"
+    rf"{_HIDDEN}{_LETTER_BEHIND}|{_SIGN}|(?:\.|&(?!\#?\w+;)){_LETTER}|::?{_LETTER}"
     rf"|{_HYPHEN}(?:[ \t]*\r?\n[ \t]*)?{_LETTER}|{_HYPHEN}\s+(?:and|or|und|oder|to)\b"
     rf"|{_APOSTROPHE}(?!(?:s|ll|d)(?!{_LETTER})){_LETTER}",
     regex.V1 | regex.IGNORECASE,
