@@ -24,7 +24,7 @@ import regex
 
 from ..utils.word_lists import SMALL_WORDS
 
-__all__ = ["Bracket", "find_brackets", "find_long_form"]
+__all__ = ["LEADS", "Bracket", "find_brackets", "find_long_form"]
 
 Offsets = tuple[int, int]
 
@@ -43,7 +43,8 @@ _LEAD = (
     r"|formerly|previously|now|simply|just|also|otherwise|better|commonly|collectively|jointly|together|individually"
     r"|each|both|or|and|to|as|known|called|named|referred|defined|styled|abbreviation)"
 )
-_LEADS = re.compile(rf"\s*(?:(?:{_LEAD}|{_DETERMINER})\b[.,:;]?\s*)*", re.IGNORECASE)
+# What stands before the terms of a bracket.
+LEADS = re.compile(rf"\s*(?:(?:{_LEAD}|{_DETERMINER})\b[.,:;]?\s*)*", re.IGNORECASE)
 # What a term without quotes must stand behind to be defined.
 _NAMING = re.compile(
     r"\b(?:here(?:in)?after|henceforth|or(?:\s+(?:simply|just))?|known\s+as|referred\s+to\s+as|called|in\s+short|for\s+short"
@@ -145,7 +146,7 @@ def _read(text: str, content: Offsets, before: int) -> Bracket | None:
     begin, end = content
     # Brackets within it are read by themselves.
     own = re.sub(r"[(\[][^()\[\]]*[)\]]", lambda match: " " * len(match[0]), text[begin:end])
-    lead = _LEADS.match(own)
+    lead = LEADS.match(own)
     lead_end = lead.end() if lead is not None else 0
     quoted = list(_QUOTED.finditer(own))
     if quoted and (quoted[0].start() <= lead_end or _WITH.fullmatch(own, 0, quoted[0].start())):
