@@ -9,10 +9,11 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers import AutoModel
+from transformers import AutoModel, PretrainedConfig
 from transformers.utils import logging
 
-from .configuration_corefel import CorefELConfig, readable_positions
+from .configuration_corefel import OWN_FIELDS, CorefELConfig, readable_positions
+from .field_checks import refuse_unknown
 from .foreign_code import loading_from, runs_foreign_code
 from .head_modules import ENTITIES, ENTITY_ROOT, NIL, PAIR_ROOT, PAIRS, PREFIXES, modules_of
 from .heads import EdgeScores, GoldClustering, Head, make_head
@@ -208,15 +209,18 @@ class CorefELModel(CorefELPreTrainedModel):
                 model is in single precision, whatever the encoder was stored in. Its code is not run, and pickles are
                 not read, unless ``trust_remote_code=True`` and ``use_safetensors=False`` stand there.
             **config_kwargs: Fields of `CorefELConfig`.
+
+        Raises:
+            TypeError: When the configuration has no such field.
         """
+        refuse_unknown(config_kwargs, {*OWN_FIELDS, *vars(PretrainedConfig())}, "CorefELModel.from_encoder")
         name, settings = checked_name(name_or_path, "encoder"), dict(encoder_kwargs or {})
         settings["use_safetensors"] = settings.get("use_safetensors") is not False
         settings["trust_remote_code"] = trust = settings.get("trust_remote_code") is True
         options = HubOptions.pick(settings)
         if settings["use_safetensors"]:
-            places = {key: settings[key] for key in ("subfolder", "variant") if settings.get(key)}
             opt_in = ', or if you trust them, say encoder_kwargs={"use_safetensors": False}'
-            saved_shapes(find_weights(name, options, opt_in=opt_in, **places))
+            saved_shapes(find_weights(name, options, variant=settings.get("variant"), opt_in=opt_in))
         encoder, info = AutoModel.from_pretrained(name, output_loading_info=True, **settings)
         missing = sorted(key for key in info["missing_keys"] if not key.startswith("pooler."))
         for names, text in (
