@@ -77,7 +77,8 @@ def small_config(kind: str) -> Any:
 
 def small_model(kind: str) -> CorefELModel:
     """A model on a small encoder of an architecture, the same every time."""
-    sizes: dict[str, Any] = {"mention_ffnn_size": 8, "pair_ffnn_size": 8, "entity_ffnn_size": 8, "entity_vector_size": 8}
+    widths = ("mention_ffnn_size", "pair_ffnn_size", "entity_ffnn_size", "entity_vector_size")
+    sizes: dict[str, Any] = dict.fromkeys(widths, 8)
     config = CorefELConfig(encoder_config=small_config(kind), window_size=16, dropout=0.0, **sizes)
     with torch.random.fork_rng():
         torch.manual_seed(0)
