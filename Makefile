@@ -56,6 +56,7 @@ page: $(VENV)/.installed  ## Take the pictures of the page in docs/images (needs
 readme: $(VENV)/.installed  ## Write what the programs print into README.md and docs
 	$(BIN)/python scripts/update_readme.py
 	$(BIN)/python scripts/docs_pages.py
+	$(BIN)/python scripts/encoder_table.py
 
 constraints: $(VENV)/.installed-dev  ## Write the installed versions to constraints.txt
 	$(BIN)/python scripts/freeze_constraints.py

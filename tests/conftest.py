@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,17 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["HF_DATASETS_OFFLINE"] = "1"
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
+
+
+@pytest.fixture
+def caplog(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture]:
+    """Log records of this package too, which go where those of transformers go: not to the root logger by itself."""
+    from transformers.utils import logging
+
+    root = logging.get_logger()
+    propagates, root.propagate = root.propagate, True
+    yield caplog
+    root.propagate = propagates
 
 
 # A small world for the tests of model, pipeline and training: names, places, and what they stand for.

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import inspect
+import warnings
 from collections.abc import Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,7 @@ from .foreign_code import encoder_config_of, refuse_code, without_code
 from .heads import EDGE_ACTIVATIONS, HEADS, ROOT_SCORES
 from .utils.json_files import read_json_object
 
-__all__ = ["HEADS", "HEAD_MODULES", "SCOPE_FIELDS", "CorefELConfig", "longest_span", "readable_positions"]
+__all__ = ["HEADS", "HEAD_MODULES", "OWN_FIELDS", "SCOPE_FIELDS", "CorefELConfig", "longest_span", "readable_positions"]
 
 # Parameters that a head may need beyond encoder, spans and pruner.
 HEAD_MODULES = ("pairs", "entities", "pair_root", "entity_root", "nil")
@@ -236,6 +238,13 @@ class CorefELConfig(PretrainedConfig):
         self.window_overlap = window_overlap
         self.head_modules = list(head_modules) if isinstance(head_modules, list | tuple) else head_modules or []
         self.initializer_range = initializer_range
+        for name in kwargs:
+            # A later version's field is kept, as transformers does; a misspelt one would be, too.
+            near = get_close_matches(name, OWN_FIELDS, n=1, cutoff=0.8)
+            if near:
+                warnings.warn(
+                    f"CorefELConfig: unknown field {name!r}; did you mean {near[0]!r}?", UserWarning, stacklevel=2
+                )
         # Published repositories name a stub for those who lack this package; a saved model needs no such code.
         super().__init__(**without_code(kwargs))
         self.check_values()
@@ -308,7 +317,7 @@ class CorefELConfig(PretrainedConfig):
                 raise ValueError(f"{where}: {field} names other files to read, which no CorefELModel has; remove it")
         if not isinstance(content.get("encoder_config"), dict):
             raise ValueError(f"{where}: encoder_config must be an object; got {content.get('encoder_config')!r}")
-        check_spelling(content, _OWN_FIELDS, where)
+        check_spelling(content, OWN_FIELDS, where)
         refuse_code(content, where, fields=())
         try:
             cls(**copy.deepcopy(content))
@@ -327,4 +336,4 @@ class CorefELConfig(PretrainedConfig):
         return self.encoder_config
 
 
-_OWN_FIELDS = tuple(name for name in inspect.signature(CorefELConfig.__init__).parameters if name not in _SPECIAL)
+OWN_FIELDS = tuple(name for name in inspect.signature(CorefELConfig.__init__).parameters if name not in _SPECIAL)

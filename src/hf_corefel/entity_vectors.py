@@ -9,9 +9,9 @@ from typing import Any, Literal, overload
 
 import numpy as np
 import torch
-from transformers.utils.logging import tqdm
 
 from .kb import KnowledgeBase, Projection, Vectorizer
+from .utils.progress import progress_bar
 
 __all__ = [
     "encode_texts",
@@ -63,7 +63,7 @@ def encode_texts(
     was_training = encoder.training
     encoder.eval()
     try:
-        with torch.inference_mode(), tqdm(total=len(texts), desc="Encoding", disable=not show_progress) as progress:
+        with torch.inference_mode(), progress_bar(len(texts), "Encoding", shown=show_progress) as progress:
             for begin in range(0, len(order), batch_size):
                 batch = order[begin : begin + batch_size]
                 vectors[batch] = _encode([texts[i] for i in batch], encoder, tokenizer, max_length, place).numpy()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -38,6 +38,7 @@ def evaluate_corpus(
     split: str = "test",
     model: str | Path | None = None,
     knowledge_base: str | Path | None = None,
+    loading: Mapping[str, Any] | None = None,
     mention_scope: str | None = None,
     given_mentions: bool = False,
     limit: int | None = None,
@@ -53,7 +54,8 @@ def evaluate_corpus(
         data_dir: The corpus as its authors ship it, with texts.
         split: ``train``, ``test``, ``all``, or another that the corpus has; AIDA's ``testb`` is its ``test``.
         model: A saved model; the bundled checkpoint when None.
-        knowledge_base: A saved one in place of the model's own.
+        knowledge_base: A saved one in place of the model's own; a folder or Hub id.
+        loading: Further arguments of `load_pipeline`, such as ``revision``, ``token``, ``device`` or ``dtype``.
         mention_scope: Which mentions the model looks for, and GUM's gold has: ``named`` (the default) or ``all``.
         given_mentions: Gives the model the offsets of the gold mentions, and asks for clusters and links only.
         limit: Only that many texts; one whose annotation is malformed counts too, but is not scored.
@@ -73,7 +75,7 @@ def evaluate_corpus(
     """
     _check_outputs({"out": out, "predictions": predictions}, (data_dir, model, knowledge_base))
     kb = None if knowledge_base is None else KnowledgeBase.from_pretrained(knowledge_base)
-    pipeline = load_pipeline(model, knowledge_base=kb)
+    pipeline = load_pipeline(model, knowledge_base=kb, **(loading or {}))
     corpus = detect_format(data_dir)
     kinds: MentionKinds = "all" if mention_scope == "all" else "named"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any
 
@@ -19,6 +19,7 @@ __all__ = [
     "check_scopes",
     "check_spelling",
     "numbers_within",
+    "refuse_unknown",
 ]
 
 # The least and the most that a count may be. The most is far beyond any use: it tells a damaged or hostile file from a
@@ -166,6 +167,20 @@ def check_spelling(given: Mapping[str, Any], known: tuple[str, ...], where: str)
         near = get_close_matches(name, missing, n=1, cutoff=0.8) if name not in known else []
         if near:
             raise ValueError(f"{where}: unknown field {name!r}; did you mean {near[0]!r}")
+
+
+def refuse_unknown(given: Iterable[str], known: Iterable[str], caller: str) -> None:
+    """Check that a function knows the names of all its arguments, which it would leave out in silence.
+
+    Raises:
+        TypeError: Naming the function, the first unknown argument, and what may have been meant.
+    """
+    names = sorted(known)
+    for name in given:
+        if name not in names:
+            near = get_close_matches(name, names, n=1, cutoff=0.6)
+            hint = f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(names)}"
+            raise TypeError(f"{caller} takes no argument {name!r}; {hint}")
 
 
 def _shown(value: Any) -> str:

@@ -42,7 +42,8 @@ def load_tokenizer(name: str, options: HubOptions | None = None, *, trust_remote
         )
         if config is not None:
             check_tokenizer_code(read_json_object(config), config)
-        for path in (Path(name) / file for file in _OBJECTS):
+        folder = Path(name) / (options.subfolder or "")
+        for path in (folder / file for file in _OBJECTS):
             if path.is_file():
                 read_json_object(path)
         try:

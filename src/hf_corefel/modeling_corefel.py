@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import copy
 import warnings
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers import AutoModel
+from transformers import AutoModel, PretrainedConfig
 from transformers.utils import logging
 
-from .configuration_corefel import CorefELConfig, readable_positions
-from .foreign_code import loading_from, runs_foreign_code
+from .configuration_corefel import OWN_FIELDS, CorefELConfig, readable_positions
+from .encoders import make_encoder, reads_padding, text_encoder
+from .field_checks import refuse_unknown
+from .foreign_code import loading_from
 from .head_modules import ENTITIES, ENTITY_ROOT, NIL, PAIR_ROOT, PAIRS, PREFIXES, modules_of
 from .heads import EdgeScores, GoldClustering, Head, make_head
 from .layers import EntityScorer, MentionPruner, PairScorer, SpanRepresentation, WindowEncoder, indivisible_modules
@@ -70,17 +71,9 @@ class CorefELModel(CorefELPreTrainedModel):
 
     def _build(self, config: CorefELConfig) -> None:
         """Creates all modules; their values are uninitialised."""
-        # In the precision of the rest, not the one that the encoder was stored in.
-        encoder = AutoModel.from_config(
-            copy.deepcopy(config.encoder_config),
-            dtype=torch.get_default_dtype(),
-            trust_remote_code=runs_foreign_code(config.encoder_config),
-        )
-        if getattr(encoder, "pooler", None) is not None:
-            # Never used, and a parameter without gradient stops distributed training.
-            encoder.pooler = None
+        encoder = make_encoder(config.encoder_config)
         self._no_split_modules = indivisible_modules(encoder)
-        self.encoder = WindowEncoder(encoder)
+        self.encoder = WindowEncoder(encoder, by_length=reads_padding(encoder, config.get_text_config().model_type))
         self.spans = SpanRepresentation(
             config.get_text_config().hidden_size,
             config.longest_span,
@@ -208,16 +201,20 @@ class CorefELModel(CorefELPreTrainedModel):
                 model is in single precision, whatever the encoder was stored in. Its code is not run, and pickles are
                 not read, unless ``trust_remote_code=True`` and ``use_safetensors=False`` stand there.
             **config_kwargs: Fields of `CorefELConfig`.
+
+        Raises:
+            TypeError: When the configuration has no such field.
         """
+        refuse_unknown(config_kwargs, {*OWN_FIELDS, *vars(PretrainedConfig())}, "CorefELModel.from_encoder")
         name, settings = checked_name(name_or_path, "encoder"), dict(encoder_kwargs or {})
         settings["use_safetensors"] = settings.get("use_safetensors") is not False
         settings["trust_remote_code"] = trust = settings.get("trust_remote_code") is True
         options = HubOptions.pick(settings)
         if settings["use_safetensors"]:
-            places = {key: settings[key] for key in ("subfolder", "variant") if settings.get(key)}
             opt_in = ', or if you trust them, say encoder_kwargs={"use_safetensors": False}'
-            saved_shapes(find_weights(name, options, opt_in=opt_in, **places))
-        encoder, info = AutoModel.from_pretrained(name, output_loading_info=True, **settings)
+            saved_shapes(find_weights(name, options, variant=settings.get("variant"), opt_in=opt_in))
+        whole, info = AutoModel.from_pretrained(name, output_loading_info=True, **settings)
+        encoder: Any = text_encoder(whole)
         missing = sorted(key for key in info["missing_keys"] if not key.startswith("pooler."))
         for names, text in (
             (missing, "are missing from it and were drawn at random"),
@@ -226,17 +223,16 @@ class CorefELModel(CorefELPreTrainedModel):
             if names:
                 warnings.warn(f"{name}: {len(names)} weights {text}: {some_of(names)}", WeightsWarning, stacklevel=2)
         # A folder's place on this machine means nothing where the model is loaded later.
-        encoder.config._name_or_path = Path(name).name if Path(name).is_dir() else name
+        whole.config._name_or_path = Path(name).name if Path(name).is_dir() else name
         if not trust:
             # What came with transformers was used in place of the code that it names, and will be.
-            vars(encoder.config).pop("auto_map", None)
-        positions = readable_positions(encoder.config)
+            vars(whole.config).pop("auto_map", None)
+        positions = readable_positions(whole.config)
         if positions is not None and positions < CorefELConfig().window_size:
             config_kwargs.setdefault("window_size", positions)
         with loading_from(name, options, trust_remote_code=trust):
-            model = cls(CorefELConfig(encoder_config=encoder.config, **config_kwargs))
-        state = {key: value for key, value in encoder.state_dict().items() if not key.startswith("pooler.")}
-        model.encoder.model.load_state_dict(state)
+            model = cls(CorefELConfig(encoder_config=whole.config, **config_kwargs))
+        model.encoder.model.load_state_dict(encoder.state_dict())
         return model
 
     def get_input_embeddings(self) -> nn.Module:

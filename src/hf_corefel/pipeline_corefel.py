@@ -68,13 +68,15 @@ class CorefELPipeline(Pipeline):
 
     Args:
         model: A `CorefELModel`.
-        processor: Its processor; loaded from where the model came from, in the same way, when None.
-        knowledge_base: Takes the place of the processor's own, which is not downloaded then; an object or its folder.
+        processor: Its processor, or the folder or Hub id of one; loaded from where the model came from, in the same
+            way, when None.
+        knowledge_base: Takes the place of the processor's own, which is not downloaded then; an object, or its folder
+            or Hub id.
         verify: Whether a processor that is loaded here is run with the model on one sentence, and the result
             compared with the fingerprint that was saved with them; a `FingerprintWarning` says what differs.
-        **kwargs: ``revision``, ``cache_dir``, ``token``, ``local_files_only`` and ``trust_remote_code`` replace the
-            model's when the processor is loaded; the fields of `AnnotationParameters` hold for every call that does not
-            say otherwise; the rest is passed to `Pipeline` (``device``, ``batch_size`` …).
+        **kwargs: ``revision``, ``cache_dir``, ``token``, ``local_files_only``, ``subfolder`` and ``trust_remote_code``
+            replace the model's when the processor is loaded; the fields of `AnnotationParameters` hold for every call
+            that does not say otherwise; the rest is passed to `Pipeline` (``device``, ``batch_size`` …).
 
     Raises:
         TypeError: When there is no such parameter, or it is of another type.
@@ -95,7 +97,7 @@ class CorefELPipeline(Pipeline):
     def __init__(
         self,
         model: CorefELModel,
-        processor: CorefELProcessor | None = None,
+        processor: CorefELProcessor | str | Path | None = None,
         knowledge_base: KnowledgeBase | str | Path | None = None,
         *,
         verify: bool = True,
@@ -108,7 +110,7 @@ class CorefELPipeline(Pipeline):
         model.check_weights()
         verify = verify and processor is None
         if isinstance(knowledge_base, str | Path):
-            knowledge_base = KnowledgeBase.from_pretrained(knowledge_base)
+            knowledge_base = KnowledgeBase.from_pretrained(knowledge_base, **_access(options))
         if knowledge_base is not None and knowledge_base.vector_size != model.config.entity_vector_size:
             raise ValueError(
                 f"knowledge_base: its entity vectors are {knowledge_base.vector_size} wide, the model expects "
@@ -121,12 +123,17 @@ class CorefELPipeline(Pipeline):
             processor = CorefELProcessor.from_pretrained(
                 model.name_or_path, knowledge_base=knowledge_base, trust_remote_code=trust, **options.to_kwargs()
             )
+        elif isinstance(processor, str | Path):
+            processor = CorefELProcessor.from_pretrained(
+                processor, knowledge_base=knowledge_base, trust_remote_code=trust, **_access(options)
+            )
         elif knowledge_base is not None:
             processor = processor.with_knowledge_base(knowledge_base)
         check_agreement(model, processor)
         kwargs.pop("tokenizer", None)
         super().__init__(model=model, **kwargs)
-        if self.model.dtype == torch.float16 and self.device.type == "cpu":
+        chosen = model.origin is not None and model.origin.chose_dtype
+        if not chosen and self.model.dtype == torch.float16 and self.device.type == "cpu":
             # Weights are stored in half precision and computed in single precision where half is slow and coarse.
             self.model.float()
         self.processor = processor
@@ -298,6 +305,11 @@ def _options_beside(model: CorefELModel, given: Mapping[str, Any]) -> HubOptions
     return replace(options, **{name: value for name, value in given.items() if value is not None})
 
 
+def _access(options: HubOptions) -> dict[str, Any]:
+    """How to reach another repository than the model's: with the same cache and token, but at its own revision."""
+    return replace(options, revision=None, subfolder=None).to_kwargs()
+
+
 def check_agreement(model: CorefELModel, processor: CorefELProcessor) -> None:
     """Check that a processor gives its model what that can read.
 
@@ -338,13 +350,28 @@ def check_agreement(model: CorefELModel, processor: CorefELProcessor) -> None:
         )
 
 
-def load_pipeline(model: str | Path | None = None, **kwargs: Any) -> CorefELPipeline:
+def load_pipeline(
+    model: str | Path | None = None,
+    *,
+    dtype: torch.dtype | str | None = None,
+    attn_implementation: str | None = None,
+    device_map: Any = None,
+    model_kwargs: Mapping[str, Any] | None = None,
+    **kwargs: Any,
+) -> CorefELPipeline:
     """The pipeline of a saved model, the bundled checkpoint by default, without asking the Hub for anything else.
 
     Args:
         model: Folder or Hub id.
-        **kwargs: ``revision``, ``cache_dir``, ``token``, ``local_files_only`` and ``trust_remote_code`` hold for every
-            part; the rest is passed to `CorefELPipeline`.
+        dtype: Precision of the model's weights (``torch.bfloat16``, ``"bfloat16"``); "auto" is what they were stored
+            in. Single precision when None.
+        attn_implementation: The encoder's attention: "eager", "sdpa", "flash_attention_2" …; transformers chooses when
+            None.
+        device_map: Where parts of the model go ("auto" …), in place of ``device``; needs accelerate.
+        model_kwargs: Further arguments of `CorefELModel.from_pretrained`, such as ``variant``, ``head`` or
+            ``quantization_config``.
+        **kwargs: ``revision``, ``cache_dir``, ``token``, ``local_files_only``, ``subfolder`` and ``trust_remote_code``
+            hold for every part; the rest is passed to `CorefELPipeline`.
 
     Raises:
         OSError: When a file is missing.
@@ -353,7 +380,14 @@ def load_pipeline(model: str | Path | None = None, **kwargs: Any) -> CorefELPipe
     name = checked_name(bundled_checkpoint() if model is None else model)
     options = HubOptions.pick({option: kwargs.pop(option, None) for option in HubOptions.names()})
     trust = kwargs.pop("trust_remote_code", None) is True
-    loaded = CorefELModel.from_pretrained(name, trust_remote_code=trust, **options.to_kwargs()).eval()
+    if "torch_dtype" in kwargs:  # its name of before
+        dtype = kwargs.pop("torch_dtype") if dtype is None else dtype
+    if device_map is not None and kwargs.get("device") is not None:
+        raise ValueError("device and device_map both say where the model goes; leave one out")
+    asked = {"dtype": dtype, "attn_implementation": attn_implementation, "device_map": device_map}
+    settings = {**(model_kwargs or {}), **{key: value for key, value in asked.items() if value is not None}}
+    settings = {**settings, **options.to_kwargs(), "trust_remote_code": trust}
+    loaded = CorefELModel.from_pretrained(name, **settings).eval()
     return CorefELPipeline(model=loaded, task=TASK, **kwargs)
 
 

@@ -90,6 +90,8 @@ class CorefELPreTrainedModel(PreTrainedModel):
             raise ValueError(
                 "use_safetensors: pickles can run code when they are read, so no CorefELModel is read of one"
             )
+        # "auto", what the weights were stored in, is what `transformers.pipeline` says where nobody chose.
+        asked = [kwargs[name] for name in ("dtype", "torch_dtype") if kwargs.get(name) not in (None, "auto")]
         if "torch_dtype" not in kwargs:
             kwargs.setdefault("dtype", torch.float32)
         with_info, mismatched_too = (
@@ -99,8 +101,7 @@ class CorefELPreTrainedModel(PreTrainedModel):
         name, shapes = "the model", None
         if given is not None:
             name = checked_name(given)
-            places = {key: kwargs[key] for key in ("subfolder", "variant") if kwargs.get(key)}
-            shapes = saved_shapes(find_weights(name, options, **places))
+            shapes = saved_shapes(find_weights(name, options, variant=kwargs.get("variant")))
         size = None if shapes is None else sum(map(math.prod, shapes.values()))
         try:
             with loading_from(name, options, trust_remote_code=trust), expecting(name, size):
@@ -136,7 +137,7 @@ class CorefELPreTrainedModel(PreTrainedModel):
                 f"{name}: the weight {key} is of size {there}, and config.json asks for {here}; copy or save the model "
                 "again, or say ignore_mismatched_sizes=True to train it anew"
             )
-        model.origin = Origin(options, weights_version(model), trust)
+        model.origin = Origin(options, weights_version(model), trust, chose_dtype=bool(asked))
         model._note_weights(name, info)
         loaded: Any = (model, info) if with_info else model
         return loaded

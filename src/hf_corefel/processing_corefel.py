@@ -16,8 +16,9 @@ from .alignment import AlignmentReport
 from .configuration_corefel import CorefELConfig
 from .documents import MENTION_SCOPES, Candidate, Document, DocumentError
 from .encoded_document import CorefELBatch, EncodedDocument
+from .field_checks import refuse_unknown
 from .foreign_code import loading_from
-from .kb import KnowledgeBase
+from .kb import KNOWLEDGE_BASE_FOLDER, KnowledgeBase
 from .loading_tokenizers import load_tokenizer
 from .processing import (
     PieceTokenizer,
@@ -32,12 +33,11 @@ from .processing import (
     span_cores,
     split_words,
 )
-from .processor_settings import SETTINGS, SETTINGS_FILE, read_settings, write_settings
+from .processor_settings import SETTINGS, SETTINGS_FILE, check_settings, read_settings, write_settings
 from .repositories import FINGERPRINT_FILE, HubOptions, checked_name, download_folder, upload_folder
 
 __all__ = ["CorefELBatch", "CorefELProcessor", "EncodedDocument"]
 
-KNOWLEDGE_BASE_FOLDER = "knowledge_base"
 _SMALLEST_PRIOR = 1e-6
 
 
@@ -109,26 +109,37 @@ class CorefELProcessor:
         cls,
         pretrained_model_name_or_path: str | Path,
         *,
-        knowledge_base: KnowledgeBase | None = None,
+        knowledge_base: KnowledgeBase | str | Path | None = None,
         **kwargs: Any,
     ) -> CorefELProcessor:
         """Loads what `save_pretrained` wrote.
 
         Args:
             pretrained_model_name_or_path: Folder, or Hub id.
-            knowledge_base: Takes the place of the saved one, which is not downloaded then.
-            **kwargs: ``revision``, ``token``, ``cache_dir``, ``local_files_only``; ``trust_remote_code`` lets code run
-                that the tokenizer's files name, which is refused without a question by default.
+            knowledge_base: Takes the place of the saved one, which is not downloaded then; an object, or its folder or
+                Hub id.
+            **kwargs: Settings to change (``max_candidates``, ``window_size`` …); ``revision``, ``token``,
+                ``cache_dir``, ``local_files_only`` and ``subfolder``; ``trust_remote_code`` lets code run that the
+                tokenizer's files name, which is refused without a question by default.
 
         Raises:
             OSError: When there is no processor; the message names the missing file.
+            TypeError: When there is no such argument.
             ValueError: When a file is damaged, names code, or has a bad value; the message names it and the field.
         """
         name = checked_name(pretrained_model_name_or_path, "processor")
-        options, trust = HubOptions.pick(kwargs), kwargs.get("trust_remote_code") is True
+        options, trust = HubOptions.pick(kwargs), kwargs.pop("trust_remote_code", None) is True
+        changed = {field: kwargs.pop(field) for field in SETTINGS if field in kwargs}
+        known = {*HubOptions.names(), "trust_remote_code", *SETTINGS}
+        # Names that begin with an underscore are what the Auto classes tell each other.
+        refuse_unknown((key for key in kwargs if not key.startswith("_")), known, "CorefELProcessor.from_pretrained")
         with loading_from(name, options, trust_remote_code=trust):
             path = cached_file(name, SETTINGS_FILE, **options.to_kwargs())
             settings = read_settings(path)
+            if changed:
+                settings = check_settings({**settings, **changed}, "CorefELProcessor.from_pretrained: ")
+            if isinstance(knowledge_base, str | Path):
+                knowledge_base = KnowledgeBase.from_pretrained(knowledge_base)
             if knowledge_base is None:
                 folder = download_folder(name, KNOWLEDGE_BASE_FOLDER, options)
                 knowledge_base = KnowledgeBase.from_pretrained(folder)

@@ -12,7 +12,7 @@ from .foreign_code import refuse_code
 from .utils.files import whole_file
 from .utils.json_files import read_json_object
 
-__all__ = ["SETTINGS", "SETTINGS_FILE", "read_settings", "write_settings"]
+__all__ = ["SETTINGS", "SETTINGS_FILE", "check_settings", "read_settings", "write_settings"]
 
 SETTINGS_FILE = "processor_config.json"
 # Fields of `CorefELConfig`.
@@ -47,12 +47,21 @@ def read_settings(path: str | Path) -> dict[str, Any]:
     missing = [field for field in SETTINGS if field not in content]
     if missing:
         raise ValueError(f"{path}: missing field {missing[0]!r}; save the processor again")
+    return check_settings(content, f"{path}: ")
+
+
+def check_settings(settings: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Return the settings among fields, each of which must be there.
+
+    Raises:
+        ValueError: When one has a bad value; the message names it after `where`.
+    """
     for field in SETTINGS:
         if field != "mention_scopes":
-            check_number(field, content[field], f"{path}: {field}")
-    check_scopes(content["mention_scopes"], f"{path}: mention_scopes")
-    check_kept_spans(content, f"{path}: ")
-    return {field: content[field] for field in SETTINGS}
+            check_number(field, settings[field], f"{where}{field}")
+    check_scopes(settings["mention_scopes"], f"{where}mention_scopes")
+    check_kept_spans(settings, where)
+    return {field: settings[field] for field in SETTINGS}
 
 
 def write_settings(settings: Mapping[str, Any], path: str | Path) -> None:

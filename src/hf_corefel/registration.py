@@ -21,6 +21,7 @@ transformers before they take the lock of any module of ours, so that two such t
 
 from __future__ import annotations
 
+import logging
 import sys
 import threading
 import warnings
@@ -61,6 +62,7 @@ def _register() -> None:
     with _under_way():
         # The first, so that no thread waits for transformers while it holds the lock of a module of ours.
         from transformers import AutoConfig, AutoModel, AutoProcessor, AutoTokenizer, PreTrainedTokenizerFast
+        from transformers.utils import logging as transformers_logging
 
         from .configuration_corefel import CorefELConfig
         from .modeling_corefel import CorefELModel
@@ -73,6 +75,8 @@ def _register() -> None:
         # For tokenizers whose class is unknown: AutoTokenizer would otherwise ask to run code that they name.
         AutoTokenizer.register(CorefELConfig, fast_tokenizer_class=PreTrainedTokenizerFast, exist_ok=True)
         register_pipeline()
+        # So that transformers' verbosity, its handlers and TRANSFORMERS_VERBOSITY hold for this package, too.
+        logging.getLogger(__package__).parent = transformers_logging.get_logger()
     _registered.set()
 
 

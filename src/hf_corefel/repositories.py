@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from huggingface_hub import HfApi, snapshot_download
-from torch import nn
+
+if TYPE_CHECKING:  # whoever looks for a folder needs no torch
+    from torch import nn
 
 __all__ = [
     "FINGERPRINT_FILE",
@@ -34,12 +36,14 @@ class HubOptions:
         cache_dir: Where downloaded files are kept.
         token: The user's token, or whether to send the stored one.
         local_files_only: Ask no server, take what is in the cache.
+        subfolder: The folder inside the repository, or inside the folder, that holds all files.
     """
 
     revision: str | None = None
     cache_dir: str | Path | None = None
     token: str | bool | None = field(default=None, repr=False)
     local_files_only: bool = False
+    subfolder: str | None = None
 
     @classmethod
     def names(cls) -> tuple[str, ...]:
@@ -58,7 +62,7 @@ class HubOptions:
         return {name: value for name, value in values.items() if value is not None}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.revision, self.cache_dir, None, self.local_files_only)
+        return type(self), (self.revision, self.cache_dir, None, self.local_files_only, self.subfolder)
 
 
 @dataclass(frozen=True)
@@ -69,11 +73,13 @@ class Origin:
         options: How its files were found.
         weights: `weights_version` of the loaded model.
         trust_remote_code: Whether the caller trusts code that its files name.
+        chose_dtype: Whether the caller said in which precision its weights are wanted.
     """
 
     options: HubOptions
     weights: int | None
     trust_remote_code: bool = False
+    chose_dtype: bool = False
 
 
 def weights_version(model: nn.Module) -> int | None:
@@ -111,11 +117,13 @@ def download_folder(name: str, folder: str, options: HubOptions) -> Path:
     Raises:
         OSError: When the repository has no such folder, or it is not in the cache and may not be fetched.
     """
+    inside = f"{options.subfolder}/{folder}" if options.subfolder else folder
     if Path(name).is_dir():
-        return Path(name) / folder
-    path = Path(snapshot_download(name, allow_patterns=f"{folder}/*", **options.to_kwargs())) / folder
+        return Path(name) / inside
+    kwargs = replace(options, subfolder=None).to_kwargs()
+    path = Path(snapshot_download(name, allow_patterns=f"{inside}/*", **kwargs)) / inside
     if not path.is_dir():
-        raise OSError(f"{name}: {folder}/ is not in the repository, or was never downloaded and may not be fetched now")
+        raise OSError(f"{name}: {inside}/ is not in the repository, or was never downloaded and may not be fetched now")
     return path
 
 

@@ -43,15 +43,12 @@ class WeightsWarning(UserWarning):
     """A loaded model has weights that its folder does not, or the other way round."""
 
 
-def find_weights(
-    name: str, options: HubOptions, *, subfolder: str = "", variant: str | None = None, opt_in: str = ""
-) -> list[Path]:
+def find_weights(name: str, options: HubOptions, *, variant: str | None = None, opt_in: str = "") -> list[Path]:
     """Return the safetensors files of a saved model; of a Hub repository, they are downloaded.
 
     Args:
         name: Folder or Hub id.
-        options: How to find the repository.
-        subfolder: Where in it.
+        options: How to find the repository, and where in it.
         variant: As in ``model.<variant>.safetensors``.
         opt_in: What the message says of pickles beyond.
 
@@ -64,14 +61,13 @@ def find_weights(
         found = cached_file(
             name,
             file,
-            subfolder=subfolder,
             _raise_exceptions_for_missing_entries=False,
             _raise_exceptions_for_connection_errors=False,
             **options.to_kwargs(),
         )
         return None if found is None else Path(found)
 
-    folder = Path(name) / subfolder if Path(name).is_dir() else None
+    folder = Path(name) / (options.subfolder or "") if Path(name).is_dir() else None
     if folder is not None and (folder / _ADAPTER).exists():
         raise ValueError(
             f"{folder / _ADAPTER}: adapters are not loaded; merge it into its model (merge_and_unload of peft) and "

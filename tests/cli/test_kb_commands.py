@@ -16,12 +16,11 @@ from typer.testing import CliRunner
 
 import hf_corefel
 from hf_corefel import kb
-from hf_corefel.cli import app, options
+from hf_corefel.cli import app
 from hf_corefel.cli import kb as kb_commands
 from hf_corefel.cli.kb import FallbackName
 from hf_corefel.kb import Fallback, KnowledgeBase, Vectorizer
 from hf_corefel.kb.fallback import FALLBACK_DISCOUNT
-from hf_corefel.processing_corefel import KNOWLEDGE_BASE_FOLDER
 from hf_corefel.repositories import FINGERPRINT_FILE
 from kb_folders import save_as_version
 
@@ -279,7 +278,6 @@ def test_add_to_a_model_removes_the_fingerprint_of_before(folder: Path, tmp_path
 
 def test_the_names_of_a_models_files() -> None:
     assert kb_commands.FINGERPRINT_FILE == FINGERPRINT_FILE
-    assert options.KNOWLEDGE_BASE_FOLDER == KNOWLEDGE_BASE_FOLDER
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from hf_corefel.kb import KnowledgeBase, KnowledgeBaseError
@@ -92,6 +92,8 @@ def test_found_in_every_form_with_its_own_prior(kb: KnowledgeBase, way: str) -> 
 @given(st.text("abÄéß' -NñÆ東’–", max_size=12), st.lists(st.sampled_from(sorted(WAYS)), max_size=3), st.integers(0, 99))
 def test_variants_have_the_same_candidates(name: str, ways: list[str], seed: int) -> None:
     name = normal_form(name)
+    # Where a line ends behind a dash, nobody can tell it from the hyphen of a word in two.
+    assume("- " not in name)
     variant = name
     for way in ways:
         if not way.startswith("cut"):

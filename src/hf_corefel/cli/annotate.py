@@ -12,7 +12,15 @@ import typer
 
 from hf_corefel.cli.inputs import InputFormat, UnreadableInputError, count_documents, read_documents
 from hf_corefel.cli.messages import TRACEBACK_VARIABLE, complain, fail, warnings_as_messages
-from hf_corefel.cli.options import KnowledgeBaseOption, ModelOption, QuietOption, knowledge_base_folder
+from hf_corefel.cli.options import (
+    KnowledgeBaseOption,
+    ModelOption,
+    QuietOption,
+    RevisionOption,
+    TokenOption,
+    hub_access,
+    knowledge_base_folder,
+)
 from hf_corefel.cli.outputs import Format, Output, UnwritableOutputError, format_of
 from hf_corefel.cli.rendering import ProgressBar
 from hf_corefel.cli.silence import silent_transformers
@@ -60,6 +68,8 @@ def annotate(
         typer.Option("--input-format", help="A text a file, or a document a line; what the name says if left out."),
     ] = None,
     model: ModelOption = None,
+    revision: RevisionOption = None,
+    token: TokenOption = None,
     knowledge_base: KnowledgeBaseOption = None,
     mention_scope: Annotated[
         MentionScope | None,
@@ -107,7 +117,7 @@ def annotate(
         total = None if quiet or not ProgressBar.can_be_seen() else count_documents(files, input_kind)
         with ProgressBar("Annotating", total, shown=total != 1 and not quiet) as progress:
             job = _Job(
-                lambda: _load(model, device, knowledge_base, quiet=quiet),
+                lambda: _load(model, device, knowledge_base, hub_access(revision, token), quiet=quiet),
                 parameters,
                 progress,
                 max_document_words,
@@ -144,17 +154,20 @@ def _looks_like_another_format(output: str) -> bool:
     return not is_folder and Path(output).suffix.lower() not in ("", ".gz")
 
 
-def _load(model: str | None, device: str | None, knowledge_base: str | None, *, quiet: bool) -> Callable[..., Any]:
+def _load(
+    model: str | None, device: str | None, knowledge_base: str | None, access: dict[str, Any], *, quiet: bool
+) -> Callable[..., Any]:
     """The pipeline on the bundled checkpoint or on ``model``; leaves with status 1 when it cannot be loaded."""
     from safetensors import SafetensorError
 
     from hf_corefel.kb import KnowledgeBase
     from hf_corefel.pipeline_corefel import load_pipeline
 
-    placed: dict[str, Any] = {} if device is None else {"device": device}
+    placed: dict[str, Any] = {**access} if device is None else {**access, "device": device}
     if knowledge_base is not None:
         try:
-            placed["knowledge_base"] = KnowledgeBase.from_pretrained(knowledge_base_folder(knowledge_base))
+            folder = knowledge_base_folder(knowledge_base, token=access.get("token"))
+            placed["knowledge_base"] = KnowledgeBase.from_pretrained(folder)
         except (OSError, ValueError) as error:
             fail(f"cannot read the knowledge base {knowledge_base}: {error}")
     try:

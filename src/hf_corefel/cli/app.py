@@ -11,7 +11,15 @@ from hf_corefel.cli.annotate import annotate
 from hf_corefel.cli.corpus import corpus_app
 from hf_corefel.cli.kb import kb_app
 from hf_corefel.cli.messages import fail, say, warnings_as_messages
-from hf_corefel.cli.options import KnowledgeBaseOption, ModelOption, QuietOption, knowledge_base_folder
+from hf_corefel.cli.options import (
+    KnowledgeBaseOption,
+    ModelOption,
+    QuietOption,
+    RevisionOption,
+    TokenOption,
+    hub_access,
+    knowledge_base_folder,
+)
 from hf_corefel.cli.publish import publish
 from hf_corefel.cli.rendering import ProgressBar, scores_table, show
 from hf_corefel.cli.running import Commands, run
@@ -24,7 +32,7 @@ app = typer.Typer(
     name="hf-corefel",
     cls=Commands,
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     help="Find the mentions of a text, cluster those that name one thing, and link each cluster to an entity or NIL.",
 )
@@ -56,6 +64,8 @@ def evaluate(
     ],
     split: Annotated[str, typer.Option(help="The part of the corpus to score.")] = "test",
     model: ModelOption = None,
+    revision: RevisionOption = None,
+    token: TokenOption = None,
     knowledge_base: KnowledgeBaseOption = None,
     mention_scope: Annotated[
         str | None, typer.Option(metavar="SCOPE", help="Mentions to look for: named or all; GUM's gold has the same.")
@@ -86,7 +96,8 @@ def evaluate(
                 data_dir,
                 split=split,
                 model=model,
-                knowledge_base=None if knowledge_base is None else knowledge_base_folder(knowledge_base),
+                knowledge_base=None if knowledge_base is None else knowledge_base_folder(knowledge_base, token=token),
+                loading=hub_access(revision, token),
                 mention_scope=mention_scope,
                 given_mentions=given_mentions,
                 limit=limit,

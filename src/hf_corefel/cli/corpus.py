@@ -54,7 +54,8 @@ def stats(
             annotations = read_annotations(path, split, corpus_format=name, strict=not lenient)
             statistics = corpus_statistics(annotations)
     except (OSError, ValueError) as error:
-        fail(f"cannot read the corpus {path}: {error}")
+        # What the readers call the option.
+        fail(f"cannot read the corpus {path}: {str(error).replace('strict=False', '--lenient')}")
     if not quiet:
         for warning in caught:
             complain(f"warning: {warning.message}")

@@ -19,7 +19,14 @@ from rich.table import Table
 from rich.text import Text
 
 from hf_corefel.cli.messages import complain, fail, json_for_stdout
-from hf_corefel.cli.options import KNOWLEDGE_BASE_FOLDER, QuietOption, is_bundled, knowledge_base_folder
+from hf_corefel.cli.options import (
+    QuietOption,
+    RevisionOption,
+    TokenOption,
+    hub_access,
+    is_bundled,
+    knowledge_base_folder,
+)
 from hf_corefel.cli.rendering import ProgressBar, printable, show
 from hf_corefel.cli.silence import silent_transformers
 from hf_corefel.kb import (
@@ -33,6 +40,7 @@ from hf_corefel.kb import (
     read_jsonl,
     read_wikipedia2vec_text,
 )
+from hf_corefel.kb.hub import KNOWLEDGE_BASE_FOLDER
 from hf_corefel.kb.importers import count_rows, title_rows
 from hf_corefel.kb.readers import shown
 
@@ -58,7 +66,10 @@ class FallbackName(StrEnum):
 
 
 FolderArgument = Annotated[
-    str, typer.Argument(metavar="DIR", help="A saved knowledge base or model, or the word bundled.", show_default=False)
+    str,
+    typer.Argument(
+        metavar="FOLDER_OR_ID", help="A saved knowledge base or model, or the word bundled.", show_default=False
+    ),
 ]
 FallbackOption = Annotated[
     FallbackName | None, typer.Option("--fallback", help="What surfaces that are not in the table fall back on.")
@@ -85,8 +96,9 @@ def _or_fail(what: str, *, quiet: bool = False) -> Iterator[None]:
         complain(f"warning: {warning.message}")
 
 
-def _open(name: str, fallback: FallbackName | None = None) -> KnowledgeBase:
-    return KnowledgeBase.from_pretrained(knowledge_base_folder(name), fallback=fallback.value if fallback else None)
+def _open(name: str | Path, fallback: FallbackName | None = None, **access: Any) -> KnowledgeBase:
+    folder = knowledge_base_folder(str(name), **access)
+    return KnowledgeBase.from_pretrained(folder, fallback=fallback.value if fallback else None)
 
 
 @kb_app.command()
@@ -253,12 +265,15 @@ def info(
     verify: Annotated[
         bool, typer.Option("--verify", help="Read it all and compare it with the fingerprint that it was saved with.")
     ] = False,
+    revision: RevisionOption = None,
+    token: TokenOption = None,
 ) -> None:
     """Say what a knowledge base holds and where it comes from."""
     with _or_fail(f"read {folder}"):
-        kb = _open(folder)
+        place = knowledge_base_folder(folder, **hub_access(revision, token))
+        kb = KnowledgeBase.from_pretrained(place)
         compared = kb.verify() if verify else None
-        facts = _facts(kb, knowledge_base_folder(folder))
+        facts = _facts(kb, place)
     if compared is not None:
         facts["verified"] = compared
         if not compared:
@@ -297,10 +312,12 @@ def lookup(
     limit: Annotated[int, typer.Option(min=1, help="Candidates of a surface.")] = 16,
     fallback: FallbackOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a surface and line.")] = False,
+    revision: RevisionOption = None,
+    token: TokenOption = None,
 ) -> None:
     """Show the entities that surfaces may stand for."""
     with _or_fail(f"read {folder}"):
-        kb = _open(folder, fallback)
+        kb = _open(folder, fallback, **hub_access(revision, token))
         found = {
             surface: [{**candidate.to_dict(), **_known(kb, candidate.entity)} for candidate in candidates]
             for surface, candidates in ((surface, kb.candidates(surface, limit)) for surface in surfaces)
@@ -357,6 +374,8 @@ def add(
     """
     if out is None and is_bundled(folder):
         fail(f"cannot add {entity} to {folder}: that would change the installed package; say with --out where to save")
+    if out is None and not is_bundled(folder) and not os.path.lexists(folder):
+        fail(f"cannot add {entity} to {folder}: there is no such folder here; say with --out where to save")
     with _or_fail(f"add {entity} to {folder}"):
         source = knowledge_base_folder(folder)
         target = out or source

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-__all__ = ["KnowledgeBaseOption", "ModelOption", "QuietOption", "is_bundled", "knowledge_base_folder"]
+from hf_corefel.kb.hub import find_folder
+
+__all__ = [
+    "KnowledgeBaseOption",
+    "ModelOption",
+    "QuietOption",
+    "RevisionOption",
+    "TokenOption",
+    "hub_access",
+    "is_bundled",
+    "knowledge_base_folder",
+]
 
 BUNDLED = "bundled"
-# As in `processing_corefel`, which imports more than looking up needs.
-KNOWLEDGE_BASE_FOLDER = "knowledge_base"
 
 ModelOption = Annotated[
     str | None,
@@ -19,7 +28,24 @@ ModelOption = Annotated[
 ]
 KnowledgeBaseOption = Annotated[
     str | None,
-    typer.Option("--knowledge-base", metavar="DIR", help="A knowledge base, or that of a model, for the model's own."),
+    typer.Option(
+        "--knowledge-base",
+        metavar="FOLDER_OR_ID",
+        help="A knowledge base, or that of a model, for the model's own.",
+    ),
+]
+RevisionOption = Annotated[
+    str | None,
+    typer.Option("--revision", metavar="REVISION", help="Branch, tag or commit of a model on the Hub."),
+]
+TokenOption = Annotated[
+    str | None,
+    typer.Option(
+        "--token",
+        metavar="TOKEN",
+        help="For private repositories; that of `hf auth login` or of HF_TOKEN when left out.",
+        show_default=False,
+    ),
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Errors only: no progress bar, no warnings.")]
 
@@ -29,11 +55,15 @@ def is_bundled(name: str) -> bool:
     return name == BUNDLED and not Path(name).exists()
 
 
-def knowledge_base_folder(name: str) -> Path:
-    """The folder of a knowledge base, also when a model that has one is named."""
+def hub_access(revision: str | None, token: str | None) -> dict[str, Any]:
+    """The two options as keyword arguments, those that were not given left out."""
+    return {name: value for name, value in (("revision", revision), ("token", token)) if value is not None}
+
+
+def knowledge_base_folder(name: str, **access: Any) -> Path:
+    """The folder of a knowledge base, also when a model that has one is named; one on the Hub is downloaded."""
     if is_bundled(name):
         from hf_corefel.pipeline_corefel import bundled_checkpoint
 
         name = bundled_checkpoint()
-    inside = Path(name) / KNOWLEDGE_BASE_FOLDER
-    return inside if (inside / "kb_config.json").is_file() else Path(name)
+    return find_folder(name, **access)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from hf_corefel.cli.messages import fail, say
+from hf_corefel.cli.options import TokenOption
 
 __all__ = ["publish"]
 
@@ -19,11 +20,9 @@ def publish(
     ] = None,
     private: Annotated[bool, typer.Option("--private", help="Make a new repository private.")] = False,
     revision: Annotated[str | None, typer.Option(metavar="BRANCH", help="The branch; main when left out.")] = None,
+    token: TokenOption = None,
 ) -> None:
-    """Put a model on the Hugging Face Hub, with its processor, knowledge base and model card, in one commit.
-
-    The token is the one of `hf auth login` or of HF_TOKEN.
-    """
+    """Put a model on the Hugging Face Hub, with its processor, knowledge base and model card, in one commit."""
     from hf_corefel import bundled_checkpoint
     from hf_corefel.hub import BUNDLED
     from hf_corefel.hub import publish as publish_folder
@@ -35,6 +34,7 @@ def publish(
             repo_id,
             private=private or None,
             revision=revision,
+            token=token,
             facts=BUNDLED if model is None else None,
         )
     except hub_errors() as error:

@@ -8,7 +8,6 @@ articles are still read by `read_dwie_annotations`, which needs no text.
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -221,9 +220,7 @@ def _annotation(
             raise CorpusError(f"{here}: concept {concept!r} is not among the concepts")
         if text is not None and text[begin:end] != surface:
             message = f"{here}: text {surface!r} differs from the content {text[begin:end]!r} at {begin}..{end}"
-            if strict:
-                raise CorpusError(message)
-            warnings.warn(f"dropped: {message}", stacklevel=4)
+            raise_or_warn(CorpusError(message), strict, "mention dropped")
             continue
         members.setdefault(concept, []).append(Mention(begin, end, surface))
         if candidates:

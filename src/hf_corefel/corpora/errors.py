@@ -22,7 +22,10 @@ def raise_or_warn(error: CorpusError, strict: bool, consequence: str = "skipped"
         consequence: What a caller who does not want the error gets, for the warning.
     """
     if strict:
-        raise error
+        # Official files have known blemishes, so whoever meets one should learn how to go on.
+        hint = f"; strict=False warns of it and goes on ({consequence})"
+        text = str(error)
+        raise type(error)(text if "strict=False" in text else text + hint) from error.__cause__
     # Past this function, the reader and the generator that calls it.
     warnings.warn(f"{consequence}: {error}", stacklevel=4)
 

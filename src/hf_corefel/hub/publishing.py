@@ -9,8 +9,9 @@ from pathlib import Path
 
 from huggingface_hub.utils import validate_repo_id
 
+from ..kb import KNOWLEDGE_BASE_FOLDER
 from ..modeling_corefel import CorefELModel
-from ..processing_corefel import KNOWLEDGE_BASE_FOLDER, CorefELProcessor
+from ..processing_corefel import CorefELProcessor
 from ..repositories import checked_name, upload_folder
 from ..utils.files import whole_file
 from ..utils.json_files import read_json_object

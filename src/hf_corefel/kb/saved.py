@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 from .errors import KnowledgeBaseError
 from .fallback import Fallback, FallbackIndex
 from .folder import open_folder, read_config
+from .hub import HubAccess, find_folder, knowledge_base_card
 from .merging import merge_changes
 from .overlay import Overlay
 from .saving import current_identity, save_folder, writers_lock
@@ -41,22 +43,26 @@ class SavedKnowledgeBase(KnowledgeBaseView):
         self._identities: dict[str, str] = {}
 
     @classmethod
-    def from_pretrained(cls, folder: str | Path, *, fallback: Fallback | None = None, check: bool = True) -> Self:
+    def from_pretrained(
+        cls, folder: str | Path, *, fallback: Fallback | None = None, check: bool = True, **options: Unpack[HubAccess]
+    ) -> Self:
         """Opens what `save_pretrained` wrote, memory-mapped.
 
         Args:
-            folder: The folder.
+            folder: The folder, or ``organisation/name`` of a repository on the Hub; also those of a model that has a
+                knowledge base.
             fallback: Takes the place of the one that was saved. Its index is made in memory when it is needed;
                 save the knowledge base again to have it mapped.
             check: Read all files once and compare their checksums, which takes as long as reading them takes.
                 Otherwise this is done with the tries only, which a damaged one would make crash the process; what a
                 look-up takes from the other files is still refused when it cannot be right, such as a prior above 1.
+            **options: ``revision``, ``token``, ``cache_dir``, ``local_files_only``, ``subfolder``.
 
         Raises:
-            KnowledgeBaseError: When a file is missing or damaged, or of an unknown format version.
+            KnowledgeBaseError: When a file is missing or damaged, of an unknown format version, or cannot be fetched.
             OSError: When a file cannot be read.
         """
-        folder = Path(folder).absolute()
+        folder = find_folder(folder, **options).absolute()
         opened = open_folder(folder, check=check)
         kb = cls(
             opened.tables,
@@ -113,6 +119,53 @@ class SavedKnowledgeBase(KnowledgeBaseView):
         whole._index(whole._fallback)
         with writers_lock(folder):
             self._write(folder, whole)
+
+    def push_to_hub(
+        self,
+        repo_id: str,
+        *,
+        commit_message: str = "Upload knowledge base",
+        private: bool | None = None,
+        token: str | bool | None = None,
+        revision: str | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """Uploads what `save_pretrained` writes to a repository of its own, with a card where there is none yet.
+
+        Args:
+            repo_id: ``organisation/name``; a model repository, made when it does not exist.
+            commit_message: Summary of the commit.
+            private: Whether a new repository is private; None leaves it to the organisation.
+            token: The user's token; the stored one when None.
+            revision: A branch, made when it does not exist; ``main`` when None.
+            **kwargs: Passed to `HfApi.upload_folder`, such as ``create_pr``.
+
+        Returns:
+            The `huggingface_hub.CommitInfo`.
+
+        Raises:
+            ValueError: When it must be private and the repository is there already, in public.
+        """
+        from huggingface_hub import HfApi
+
+        from ..repositories import upload_folder
+
+        with tempfile.TemporaryDirectory() as temporary:
+            self.save_pretrained(temporary)
+            api = HfApi(token=token)
+            if not (api.repo_exists(repo_id) and api.file_exists(repo_id, "README.md")):
+                Path(temporary, "README.md").write_text(knowledge_base_card(self.merged(), repo_id), encoding="utf-8")
+            return upload_folder(
+                temporary,
+                repo_id,
+                private=private,
+                token=token,
+                revision=revision,
+                commit_message=commit_message,
+                delete_patterns=["*.marisa", "*.safetensors"],
+                ignore_patterns=[".*"],
+                **kwargs,
+            )
 
     def _write(self, folder: Path, whole: Self | None = None) -> None:
         """Save to a folder whose lock is held; `whole` is this knowledge base with its changes written in."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import torch
 from torch import Tensor, nn
 from transformers.modeling_layers import GradientCheckpointingLayer
@@ -14,11 +16,14 @@ class WindowEncoder(nn.Module):
 
     Args:
         encoder: Any module with `input_ids` and `attention_mask` that returns `last_hidden_state`.
+        by_length: Gives it windows of one length at a time, for encoders that padding makes give something else.
     """
 
-    def __init__(self, encoder: nn.Module) -> None:
+    def __init__(self, encoder: nn.Module, *, by_length: bool = False) -> None:
         super().__init__()
         self.model = encoder
+        self.by_length = by_length
+        self._is_masked = "attention_mask" in inspect.signature(encoder.forward).parameters
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, piece_positions: Tensor) -> Tensor:
         """Encodes every window that holds something.
@@ -36,15 +41,26 @@ class WindowEncoder(nn.Module):
         batch, windows, length = input_ids.shape
         flat_mask = attention_mask.reshape(batch * windows, length)
         used = flat_mask.any(dim=1)
-        encoded = self.model(
-            input_ids=input_ids.reshape(batch * windows, length)[used], attention_mask=flat_mask[used]
-        ).last_hidden_state
+        encoded = self._encode(input_ids.reshape(batch * windows, length)[used], flat_mask[used])
         hidden = encoded.new_zeros(batch * windows, length, encoded.shape[-1])
         hidden[used] = encoded
         hidden = hidden.reshape(batch, windows * length, -1)
         index = piece_positions.clamp(min=0).unsqueeze(-1).expand(-1, -1, hidden.shape[-1])
         pieces = hidden.gather(1, index)
         return torch.where((piece_positions >= 0).unsqueeze(-1), pieces, pieces.new_zeros(()))
+
+    def _encode(self, input_ids: Tensor, mask: Tensor) -> Tensor:
+        """Encodes windows ``[V, L]``, all at once or those of each length by themselves: ``[V, L, H]``."""
+        if not self.by_length:
+            return self.model(input_ids=input_ids, attention_mask=mask).last_hidden_state
+        lengths, parts = mask.sum(dim=1), []
+        order = torch.argsort(lengths, stable=True)
+        for same in torch.split(order, torch.unique(lengths, return_counts=True)[1].tolist()):
+            size = int(lengths[same[0]])
+            given = {"attention_mask": mask[same, :size]} if self._is_masked else {}
+            part = self.model(input_ids=input_ids[same, :size], **given).last_hidden_state
+            parts.append(nn.functional.pad(part, (0, 0, 0, input_ids.shape[1] - size)))
+        return torch.cat(parts)[torch.argsort(order)]
 
 
 def indivisible_modules(encoder: nn.Module) -> list[str]:

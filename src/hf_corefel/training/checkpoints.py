@@ -21,8 +21,7 @@ from transformers.trainer_callback import TrainerState
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 from transformers.utils import logging
 
-from ..kb import KnowledgeBase
-from ..processing_corefel import KNOWLEDGE_BASE_FOLDER
+from ..kb import KNOWLEDGE_BASE_FOLDER, KnowledgeBase
 from ..utils.files import sha256_of, whole_file
 
 __all__ = [
