@@ -16,7 +16,7 @@ from transformers import AutoTokenizer, pipeline
 
 from hf_corefel import CorefELModel, CorefELPipeline, CorefELProcessor, Document, KnowledgeBase
 from hf_corefel.hub import FingerprintWarning, check_fingerprint, fingerprint, save_fingerprint
-from hf_corefel.hub.fingerprint import compare_fingerprints
+from hf_corefel.hub.fingerprint import _TEXT, compare_fingerprints
 from hf_corefel.pipeline_corefel import load_pipeline
 
 
@@ -114,6 +114,17 @@ def test_another_knowledge_base(folder: Path, tiny_knowledge_base: KnowledgeBase
     assert "vectors" not in message and "scores" not in message
 
 
+def test_scores_of_the_bundled_model_depend_on_no_knowledge_base() -> None:
+    # Every word of the probe, as an entity of its own.
+    words = [word.strip(".,") for word in _TEXT.split()]
+    names = {word: np.ones(128) for word in words}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for known in (words, ["Oslo"]):
+            rows = [(word, [(word, 1.0)]) for word in known]
+            load_pipeline(knowledge_base=KnowledgeBase.build(rows, vectors={**names, "Oslo": np.ones(128)}))
+
+
 def test_a_knowledge_base_of_ones_own_is_no_difference(folder: Path) -> None:
     own = KnowledgeBase.build([("Oslo", [("Oslo", 1.0)])], vectors={"Oslo": np.ones(8, dtype=np.float32)})
     assert warned(folder, knowledge_base=own) == []
@@ -196,7 +207,7 @@ def test_fingerprints_of_another_probe_are_not_compared(folder: Path) -> None:
     other = {**saved, "token_ids": []}
     assert compare_fingerprints(other, saved)
     assert compare_fingerprints({**other, "text": "Another probe."}, saved) == []
-    assert compare_fingerprints({**other, "format_version": 2}, saved) == []
+    assert compare_fingerprints({**other, "format_version": 1}, saved) == []
 
 
 def test_the_model_keeps_its_mode(folder: Path) -> None:

@@ -32,9 +32,10 @@ from .checksums import checksums
 
 __all__ = ["FingerprintWarning", "check_fingerprint", "compare_fingerprints", "fingerprint", "save_fingerprint"]
 
-_FORMAT_VERSION = 1
+_FORMAT_VERSION = 2
 _TEXT = "Angela Merkel met Barack Obama in Berlin. Merkel praised the city, and he thanked the people of Europe."
-_SURFACES = ("Angela Merkel", "Barack Obama", "Berlin", "the city", "Europe")
+# Nothing that a name may be inside of: whether it is read so depends on the knowledge base.
+_SURFACES = ("Angela Merkel", "Barack Obama", "Berlin", "people", "Europe")
 # No knowledge base has these: their vectors are set below, so that scores do not depend on it.
 _CANDIDATES = (Candidate("fingerprint probe 1", 0.6), Candidate("fingerprint probe 2", 0.4))
 _SAMPLED_ENTITIES = 8
