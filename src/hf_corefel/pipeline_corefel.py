@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
@@ -25,6 +26,7 @@ from .processing import check_length
 from .processing_corefel import CorefELProcessor, EncodedDocument
 from .repositories import HubOptions, checked_name, weights_version
 from .resolving import resolve_text
+from .silence import DefaultCheckpoint, unsaid_default, without_note_of_device
 
 __all__ = ["AnnotationParameters", "CorefELPipeline", "bundled_checkpoint", "load_pipeline", "register_pipeline"]
 
@@ -36,6 +38,10 @@ _Input = str | Document | Mapping[str, Any]
 def bundled_checkpoint() -> str:
     """Folder of the checkpoint that comes with the package, for ``from_pretrained``."""
     return str(Path(__file__).parent / "checkpoints" / "minilm-l6")
+
+
+def _default_checkpoint() -> DefaultCheckpoint:
+    return DefaultCheckpoint(bundled_checkpoint())
 
 
 class AnnotationParameters(TypedDict, total=False):
@@ -125,7 +131,8 @@ class CorefELPipeline(Pipeline):
             processor = processor.with_knowledge_base(knowledge_base)
         check_agreement(model, processor)
         kwargs.pop("tokenizer", None)
-        super().__init__(model=model, **kwargs)
+        with without_note_of_device() if model.origin is not None and model.origin.default else nullcontext():
+            super().__init__(model=model, **kwargs)
         if self.model.dtype == torch.float16 and self.device.type == "cpu":
             # Weights are stored in half precision and computed in single precision where half is slow and coarse.
             self.model.float()
@@ -350,7 +357,7 @@ def load_pipeline(model: str | Path | None = None, **kwargs: Any) -> CorefELPipe
         OSError: When a file is missing.
         ValueError: When the name is empty, or a file is damaged, names code or does not fit the others.
     """
-    name = checked_name(bundled_checkpoint() if model is None else model)
+    name = _default_checkpoint() if model is None else checked_name(model)
     options = HubOptions.pick({option: kwargs.pop(option, None) for option in HubOptions.names()})
     trust = kwargs.pop("trust_remote_code", None) is True
     loaded = CorefELModel.from_pretrained(name, trust_remote_code=trust, **options.to_kwargs()).eval()
@@ -361,7 +368,8 @@ def register_pipeline() -> None:
     """Makes ``transformers.pipeline("coref-el")`` known; called on import of the package."""
     if TASK in PIPELINE_REGISTRY.get_supported_tasks():
         return
-    path = bundled_checkpoint()
+    path = _default_checkpoint()
+    unsaid_default(path)
     # The form of a default model differs between the two generations, and each fails on the other's.
     newer = int(transformers.__version__.split(".")[0]) >= 5
     default = {"model": (path, None)} if newer else {"pt": (path, "main")}

@@ -69,11 +69,13 @@ class Origin:
         options: How its files were found.
         weights: `weights_version` of the loaded model.
         trust_remote_code: Whether the caller trusts code that its files name.
+        default: Whether it was taken because nobody named a model.
     """
 
     options: HubOptions
     weights: int | None
     trust_remote_code: bool = False
+    default: bool = False
 
 
 def weights_version(model: nn.Module) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -100,5 +101,5 @@ def evaluate(
 
 
 def main() -> None:
-    """Entry point of the console script."""
-    run(app)
+    """Entry point of the console script, and of ``python -m hf_corefel``, which has the same name in what it says."""
+    run(partial(app, prog_name=app.info.name))
