@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
@@ -16,6 +17,7 @@ from transformers.pipelines import PIPELINE_REGISTRY
 from .annotating import AnnotationOptions, annotate_batch, check_count
 from .configuration_corefel import longest_span, readable_positions
 from .documents import AnnotatedDocument, Document, DocumentError, check_mention_scope
+from .encoded_document import readable_groups
 from .entity_vectors import projects_from, title_vectorizer
 from .evaluation_mode import evaluation_mode
 from .hub.fingerprint import check_fingerprint, save_fingerprint
@@ -56,6 +58,8 @@ class AnnotationParameters(TypedDict, total=False):
         min_probability: See `AnnotationOptions`.
         mention_scope: Which mentions are wanted of documents that do not say it themselves; see `Document`.
         max_document_words: Refuses a document of more words, before anything of it is read; no limit when None.
+        max_kept_spans: Most spans of a document that are scored in pairs, the best ones; as the model's folder says
+            when None. Time and memory of a long document grow with its square.
     """
 
     resolved_text: bool | None
@@ -64,6 +68,7 @@ class AnnotationParameters(TypedDict, total=False):
     min_probability: float | None
     mention_scope: str | None
     max_document_words: int | None
+    max_kept_spans: int | None
 
 
 _PARAMETERS = tuple(AnnotationParameters.__annotations__)
@@ -153,10 +158,11 @@ class CorefELPipeline(Pipeline):
             )
         given = {name: value for name, value in kwargs.items() if value is not None}
         before: dict[str, Any] = {
-            name: given.pop(name) for name in ("mention_scope", "max_document_words") if name in given
+            name: given.pop(name) for name in ("mention_scope", "max_document_words", "max_kept_spans") if name in given
         }
         check_mention_scope(before.get("mention_scope"), "mention_scope")
-        check_count("max_document_words", before.get("max_document_words", 1), least=1)
+        for name in ("max_document_words", "max_kept_spans"):
+            check_count(name, before.get(name, 1), least=1)
         AnnotationOptions(**given)
         return before, {}, given
 
@@ -217,6 +223,7 @@ class CorefELPipeline(Pipeline):
         input_: list[Document],
         mention_scope: str | None = None,
         max_document_words: int | None = None,
+        max_kept_spans: int | None = None,
         **unused: Any,
     ) -> dict[str, Any]:
         if max_document_words is not None:
@@ -227,24 +234,22 @@ class CorefELPipeline(Pipeline):
                 replace(document, mention_scope=mention_scope) if document.mention_scope is None else document
                 for document in input_
             ]
-        encoded = [self.processor.encode(document) for document in input_]
-        readable = [document for document in encoded if len(document.spans)]
-        return {"tensors": self.processor.collate(readable) if readable else None, "encoded": encoded}
+        encoded = [self.processor.encode(document, max_kept_spans=max_kept_spans) for document in input_]
+        return {"tensors": [self.processor.collate(group) for group in readable_groups(encoded)], "encoded": encoded}
 
     def _forward(self, input_tensors: dict[str, Any], **unused: Any) -> dict[str, Any]:
-        tensors, output = input_tensors["tensors"], None
-        if tensors is not None:
-            # A model that comes straight from training would drop units out.
-            with evaluation_mode(self.model):
-                output = self.model(**tensors)
-        return {"output": output, "encoded": input_tensors["encoded"]}
+        # A model that comes straight from training would drop units out.
+        with evaluation_mode(self.model):
+            outputs = [self.model(**tensors) for tensors in input_tensors["tensors"]]
+        return {"outputs": outputs, "encoded": input_tensors["encoded"]}
 
     def postprocess(self, model_outputs: dict[str, Any], **options: Any) -> list[AnnotatedDocument]:
-        encoded, output, asked = model_outputs["encoded"], model_outputs["output"], AnnotationOptions(**options)
-        readable = [document for document in encoded if len(document.spans)]
+        encoded, outputs, asked = model_outputs["encoded"], model_outputs["outputs"], AnnotationOptions(**options)
         url = self.processor.knowledge_base.url
-        found = annotate_batch(self.model, CorefELOutput(**output), readable, url, asked) if readable else []
-        annotated = iter(found)
+        annotated = itertools.chain.from_iterable(
+            annotate_batch(self.model, CorefELOutput(**output), group, url, asked)
+            for output, group in zip(outputs, readable_groups(encoded), strict=True)
+        )
         # A document without a word has nothing to read; it keeps its place, and its warnings.
         return [next(annotated) if len(document.spans) else _unread(document, asked) for document in encoded]
 

@@ -15,7 +15,7 @@ __all__ = ["DefaultCheckpoint", "unsaid_default", "without_loading_bar", "withou
 
 
 class DefaultCheckpoint(str):
-    """The folder of a checkpoint that was taken because nobody named a model; the same folder by name is a plain str."""
+    """The folder of a checkpoint that was taken because nobody named a model; by its name it is a plain str."""
 
     __slots__ = ()
 

@@ -12,7 +12,13 @@ from hf_corefel.cli.annotate import annotate
 from hf_corefel.cli.corpus import corpus_app
 from hf_corefel.cli.kb import kb_app
 from hf_corefel.cli.messages import fail, say, warnings_as_messages
-from hf_corefel.cli.options import KnowledgeBaseOption, ModelOption, QuietOption, knowledge_base_folder
+from hf_corefel.cli.options import (
+    KnowledgeBaseOption,
+    MaxKeptSpansOption,
+    ModelOption,
+    QuietOption,
+    knowledge_base_folder,
+)
 from hf_corefel.cli.publish import publish
 from hf_corefel.cli.rendering import ProgressBar, scores_table, show
 from hf_corefel.cli.running import Commands, run
@@ -65,6 +71,7 @@ def evaluate(
         bool, typer.Option("--given-mentions", help="Give the model the gold mentions; score clusters and links.")
     ] = False,
     limit: Annotated[int | None, typer.Option(min=1, help="Score only the first LIMIT documents.")] = None,
+    max_kept_spans: MaxKeptSpansOption = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the scores there, as JSON.")] = None,
     predictions: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Keep the predictions there, as JSON lines.")
@@ -91,6 +98,7 @@ def evaluate(
                 mention_scope=mention_scope,
                 given_mentions=given_mentions,
                 limit=limit,
+                max_kept_spans=max_kept_spans,
                 out=out,
                 predictions=predictions,
                 progress=progress.update,

@@ -7,7 +7,14 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["KnowledgeBaseOption", "ModelOption", "QuietOption", "is_bundled", "knowledge_base_folder"]
+__all__ = [
+    "KnowledgeBaseOption",
+    "MaxKeptSpansOption",
+    "ModelOption",
+    "QuietOption",
+    "is_bundled",
+    "knowledge_base_folder",
+]
 
 BUNDLED = "bundled"
 # As in `processing_corefel`, which imports more than looking up needs.
@@ -21,7 +28,11 @@ KnowledgeBaseOption = Annotated[
     str | None,
     typer.Option("--knowledge-base", metavar="DIR", help="A knowledge base, or that of a model, for the model's own."),
 ]
-QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Errors only: no progress bar, no warnings.")]
+MaxKeptSpansOption = Annotated[
+    int | None,
+    typer.Option(min=1, help="Spans of a document that may be mentions, at most; the model's bound if left out."),
+]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Errors only on standard error: no bar, no warnings.")]
 
 
 def is_bundled(name: str) -> bool:
