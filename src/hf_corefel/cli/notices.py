@@ -58,10 +58,8 @@ class WarningNotices:
         """Say how many there were, unless that has been seen already."""
         if self._quiet or not (self._unsaid or self._warned > 1):
             return
-        about = "".join(f", {number} about {option}" for option, number in self._options.most_common())
-        documents = "1 document was" if self._documents == 1 else f"{self._documents:,} documents were"
-        which = "which" if self._warned == self._documents else f"{self._warned:,} of them"
+        about = "".join(f", {number:,} of them about {option}" for option, number in self._options.most_common())
         complain(
-            f"warning: {documents} annotated, {which} with {self._warnings:,} warnings{about}; the results hold "
-            "each of them (--format json or html)"
+            f"warning: {self._warned:,} of {self._documents:,} documents came with {self._warnings:,} warnings{about}; "
+            "--format json or html shows each"
         )
