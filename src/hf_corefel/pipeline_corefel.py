@@ -234,7 +234,8 @@ class CorefELPipeline(Pipeline):
                 replace(document, mention_scope=mention_scope) if document.mention_scope is None else document
                 for document in input_
             ]
-        encoded = [self.processor.encode(document, max_kept_spans=max_kept_spans) for document in input_]
+        bound = {} if max_kept_spans is None else {"max_kept_spans": max_kept_spans}
+        encoded = [self.processor.encode(document, **bound) for document in input_]
         return {"tensors": [self.processor.collate(group) for group in readable_groups(encoded)], "encoded": encoded}
 
     def _forward(self, input_tensors: dict[str, Any], **unused: Any) -> dict[str, Any]:

@@ -272,9 +272,7 @@ class CorefELProcessor:
                 best = list(unique.values())[:limit]
                 if len(best) < len(unique):
                     over = len(unique) - limit
-                    warnings.append(
-                        f"span {begin}..{end}: {over} candidates beyond {limit} were dropped (max_candidates)"
-                    )
+                    warnings.append(f"span {begin}..{end}: {over} candidates beyond {limit} were dropped")
                 found[row], priors[row] = -1, 0.0
                 for k, candidate in enumerate(best):
                     entity_id = kb.entity_id(candidate.entity)

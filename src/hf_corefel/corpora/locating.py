@@ -58,7 +58,7 @@ def find_corpus(path: str | Path, wanted: CorpusFormat | None = None) -> tuple[C
     kinds = ", ".join(CORPUS_FORMATS) if wanted is None else wanted
     if not found:
         raise CorpusError(
-            f"{path}: no corpus that is known here, nor one or two folders below; expected the files of {kinds}"
+            f"{path}: no corpus that is known here; expected the files of {kinds}, there or up to two folders below"
         )
     if len(found) > 1 and found[0][1] != path:
         named = [f"{folder.relative_to(path)} ({name})" for name, folder in found[:_MOST_NAMED]]
