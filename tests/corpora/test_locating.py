@@ -79,7 +79,7 @@ def test_several_of_a_format_are_named(tmp_path: Path) -> None:
 
 def test_what_lies_too_deep_or_nowhere_is_not_found(tmp_path: Path) -> None:
     write(tmp_path / "a" / "b" / "c", "gum")
-    with pytest.raises(CorpusError, match="no corpus that is known here; .*, there or up to two folders below"):
+    with pytest.raises(CorpusError, match=r"no corpus that is known here; .*, there or up to two folders below"):
         detect_format(tmp_path)
     with pytest.raises(CorpusError, match=r"no CoNLL-U files \(\*\.conllu\) here"):
         list(read_gum(tmp_path))
