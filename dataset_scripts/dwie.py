@@ -20,6 +20,7 @@ from hf_corefel.corpora.dwie_download import download_dwie
 from hf_corefel.corpora.errors import CorpusError
 from hf_corefel.corpora.exporting import export_parser
 from hf_corefel.corpora.exporting import run_export
+from hf_corefel.corpora.locating import corpus_folder
 
 
 class Dwie(DwieBuilder):
@@ -48,7 +49,7 @@ def download(arguments: Namespace) -> int:
         return 1
     counts = report.to_dict()["counts"]
     print(", ".join(f"{number:,} {status}" for status, number in counts.items()))
-    print(f"articles that are not complete: {arguments.data_dir / REPORT}")
+    print(f"articles that are not complete: {corpus_folder(arguments.data_dir, 'dwie') / REPORT}")
     return int(counts["complete"] < len(report.articles))
 
 

@@ -73,7 +73,7 @@ def _plain(value: Any) -> bool:
 
 def test_output_is_plain_and_not_trivial(annotate: Any, texts: list[str]) -> None:
     result = annotate(texts[0])
-    assert type(result) is dict
+    assert isinstance(result, dict)
     assert _plain(result)
     assert json.loads(json.dumps(result)) == result
     clusters = result["clusters"]

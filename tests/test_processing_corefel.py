@@ -305,7 +305,12 @@ def test_max_kept_spans(letter_processor: MakeProcessor) -> None:
     few = letter_processor(max_kept_spans=2)
     encoded = few.encode(TEXT)
     assert encoded.limit == 2
-    assert encoded.warnings == ["only the best 2 spans of this long document were kept instead of 7 (max_kept_spans)"]
+    assert encoded.warnings == [
+        "only the best 2 spans of this long document were kept instead of 7 (max_kept_spans, --max-kept-spans on the "
+        "command line)"
+    ]
+    assert few.encode(encoded.document, max_kept_spans=7).warnings == []
+    assert few.encode(encoded.document, max_kept_spans=1).limit == 1
     assert few.encode(Document(TEXT, mentions=[(0, 4), (5, 11), at("Oslo")])).warnings == []
     assert few.encode("Oslo met").warnings == []
 

@@ -101,7 +101,8 @@ class CorefELConfig(PretrainedConfig):
         span_keep_ratio: The pruner keeps ⌊ratio · words⌋ + 1 spans a document.
         min_kept_spans: Lower bound on that number: at the paper's ratio a sentence of ten words keeps three spans,
             fewer than it may have mentions.
-        max_kept_spans: Upper bound on that number, whatever the length.
+        max_kept_spans: Upper bound on that number, whatever the length; memory and time grow with its square. At the
+            paper's ratio the default is enough for 15,000 words.
         width_embedding_size: Size of the span-width embedding φ in g.
         distance_embedding_size: Size of the pair's span-order distance embedding.
         case_embedding_size: Size of the letter-case embeddings of a span's first and last word, for uncased
@@ -159,7 +160,7 @@ class CorefELConfig(PretrainedConfig):
         max_span_pieces: int = 15,
         span_keep_ratio: float = 0.2,
         min_kept_spans: int = 0,
-        max_kept_spans: int = 1000,
+        max_kept_spans: int = 3000,
         width_embedding_size: int = 20,
         distance_embedding_size: int = 20,
         case_embedding_size: int = 0,

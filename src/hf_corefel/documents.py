@@ -229,11 +229,17 @@ class AnnotatedDocument:
         """The `chain` of every mention, by its offsets; in time and memory that grow with the mentions alone."""
         return chains_of(parents_of(self.clusters))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> AnnotationDict:
         """Plain Python types, as `from_dict` takes them."""
         clusters = [cluster.to_dict() for cluster in self.clusters]
         data = {"id": self.id, "text": self.text, "clusters": clusters, "warnings": list(self.warnings)}
-        return prune({**data, "resolved_text": self.resolved_text}, ("id", "resolved_text"))
+        return AnnotationDict(prune({**data, "resolved_text": self.resolved_text}, ("id", "resolved_text")))
+
+    def _repr_html_(self) -> str:
+        """How a notebook shows the document."""
+        from .formats.notebook import notebook_html
+
+        return notebook_html(self)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> AnnotatedDocument:
@@ -244,3 +250,14 @@ class AnnotatedDocument:
         clusters = clusters_from(require(data, "clusters", where), where)
         text = require(data, "text", where)
         return cls(text, clusters, data.get("id"), list(warnings), data.get("resolved_text"))
+
+
+class AnnotationDict(dict[str, Any]):
+    """What `AnnotatedDocument.to_dict` gives: a dict like any other, which notebooks show as the page does."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str | None:
+        from .formats.notebook import result_html
+
+        return result_html(self)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +13,11 @@ from .alignment import Alignment, align_clusters
 from .documents import Document
 from .processing import SpanTable, Windows
 
-__all__ = ["CorefELBatch", "EncodedDocument"]
+__all__ = ["CorefELBatch", "EncodedDocument", "readable_groups"]
+
+# Pairs of spans that the model scores at once in a batch of several documents: those of one document of 3,000 spans,
+# for which it takes about 1.3 GB.
+_MOST_PAIRS = 3000**2
 
 
 @dataclass(frozen=True)
@@ -72,3 +77,25 @@ class CorefELBatch:
 
     def to(self, device: str | torch.device) -> CorefELBatch:
         return CorefELBatch({name: value.to(device) for name, value in self.inputs.items()}, self.documents)
+
+
+def readable_groups(documents: Iterable[EncodedDocument]) -> Iterator[list[EncodedDocument]]:
+    """The documents that have something to read, in parts that the model can take at once.
+
+    The tensors of a batch are as large as its longest document needs them: a long one among many short ones would
+    take many times the memory that it takes by itself.
+    """
+    group: list[EncodedDocument] = []
+    most = 0
+    for document in documents:
+        spans = len(document.spans)
+        if not spans:
+            continue
+        kept = spans if document.keep_all else min(spans, document.limit)
+        if group and (len(group) + 1) * max(most, kept) ** 2 > _MOST_PAIRS:
+            yield group
+            group, most = [], 0
+        group.append(document)
+        most = max(most, kept)
+    if group:
+        yield group

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -42,6 +43,7 @@ def evaluate_corpus(
     mention_scope: str | None = None,
     given_mentions: bool = False,
     limit: int | None = None,
+    max_kept_spans: int | None = None,
     out: str | Path | None = None,
     predictions: str | Path | None = None,
     progress: Progress | None = None,
@@ -59,6 +61,7 @@ def evaluate_corpus(
         mention_scope: Which mentions the model looks for, and GUM's gold has: ``named`` (the default) or ``all``.
         given_mentions: Gives the model the offsets of the gold mentions, and asks for clusters and links only.
         limit: Only that many texts; one whose annotation is malformed counts too, but is not scored.
+        max_kept_spans: Most spans of a document that the model keeps; its own bound when None.
         out: Also writes the scores there, as JSON.
         predictions: Where the predictions go, one JSON object a line; a temporary file when None.
         progress: Called with the documents done and their number.
@@ -75,7 +78,7 @@ def evaluate_corpus(
     """
     _check_outputs({"out": out, "predictions": predictions}, (data_dir, model, knowledge_base))
     kb = None if knowledge_base is None else KnowledgeBase.from_pretrained(knowledge_base)
-    pipeline = load_pipeline(model, knowledge_base=kb, **(loading or {}))
+    pipeline = load_pipeline(model, knowledge_base=kb, max_kept_spans=max_kept_spans, **(loading or {}))
     corpus = detect_format(data_dir)
     kinds: MentionKinds = "all" if mention_scope == "all" else "named"
 
@@ -98,6 +101,9 @@ def evaluate_corpus(
         kept = {document.id for document in gold}
         texts = [text for text in texts if text.id in kept]
         predicted = [document for document in read_predictions(path) if document.id in kept]
+    if warned := [document for document in predicted if document.warnings]:
+        text = f"{len(warned)} of {len(predicted)} documents were annotated with warnings"
+        warnings.warn(f"{text}; the first, {warned[0].id}: {warned[0].warnings[0]}", stacklevel=2)
     scores = {
         "corpus": _NAMES[corpus],
         "split": split,
@@ -106,7 +112,7 @@ def evaluate_corpus(
         **score(gold, predicted, pipeline.processor, texts),
     }
     if not given_mentions:
-        recall = recall_of_spans(pipeline, gold, texts)
+        recall = recall_of_spans(pipeline, gold, texts, max_kept_spans=max_kept_spans)
         scores["span_recall"] = {"enumerated": recall.after_enumeration, "kept": recall.after_pruning}
     if corpus == "gum" and kinds == "all":
         named = [_offsets(document) for document in read(texts, "named")]
@@ -165,7 +171,11 @@ def predict(
 
 
 def recall_of_spans(
-    pipeline: CorefELPipeline, gold: Sequence[Document], texts: Sequence[Document] | None = None
+    pipeline: CorefELPipeline,
+    gold: Sequence[Document],
+    texts: Sequence[Document] | None = None,
+    *,
+    max_kept_spans: int | None = None,
 ) -> SpanRecall:
     """How many gold mentions are among the spans that the model looks at, and among those that it keeps.
 
@@ -173,13 +183,14 @@ def recall_of_spans(
         pipeline: The pipeline.
         gold: The documents with their clusters.
         texts: What the pipeline reads of them, as in `predict`; the text alone when None.
+        max_kept_spans: Most spans of a document that the model keeps; its own bound when None.
     """
     total = SpanRecall()
     for document, text in zip(gold, texts or _texts_of(gold), strict=True):
         mentions = _offsets(document)
-        output = pipeline.forward(pipeline.preprocess([text]))
+        output = pipeline.forward(pipeline.preprocess([text], max_kept_spans=max_kept_spans))
         offsets = output["encoded"][0].spans.offsets.tolist()
-        kept = [] if output["output"] is None else output["output"]["kept"][0].tolist()
+        kept = [s for found in output["outputs"] for s in found["kept"][0].tolist()]
         total += span_recall(mentions, offsets, [offsets[s] for s in kept if s >= 0])
     return total
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
@@ -15,6 +17,7 @@ from transformers.pipelines import PIPELINE_REGISTRY
 from .annotating import AnnotationOptions, annotate_batch, check_count
 from .configuration_corefel import longest_span, readable_positions
 from .documents import AnnotatedDocument, Document, DocumentError, check_mention_scope
+from .encoded_document import readable_groups
 from .entity_vectors import projects_from, title_vectorizer
 from .evaluation_mode import evaluation_mode
 from .hub.fingerprint import check_fingerprint, save_fingerprint
@@ -25,6 +28,7 @@ from .processing import check_length
 from .processing_corefel import CorefELProcessor, EncodedDocument
 from .repositories import HubOptions, checked_name, weights_version
 from .resolving import resolve_text
+from .silence import DefaultCheckpoint, unsaid_default, without_note_of_device
 
 __all__ = ["AnnotationParameters", "CorefELPipeline", "bundled_checkpoint", "load_pipeline", "register_pipeline"]
 
@@ -36,6 +40,10 @@ _Input = str | Document | Mapping[str, Any]
 def bundled_checkpoint() -> str:
     """Folder of the checkpoint that comes with the package, for ``from_pretrained``."""
     return str(Path(__file__).parent / "checkpoints" / "minilm-l6")
+
+
+def _default_checkpoint() -> DefaultCheckpoint:
+    return DefaultCheckpoint(bundled_checkpoint())
 
 
 class AnnotationParameters(TypedDict, total=False):
@@ -50,6 +58,8 @@ class AnnotationParameters(TypedDict, total=False):
         min_probability: See `AnnotationOptions`.
         mention_scope: Which mentions are wanted of documents that do not say it themselves; see `Document`.
         max_document_words: Refuses a document of more words, before anything of it is read; no limit when None.
+        max_kept_spans: Most spans of a document that are scored in pairs, the best ones; as the model's folder says
+            when None. Time and memory of a long document grow with its square.
     """
 
     resolved_text: bool | None
@@ -58,6 +68,7 @@ class AnnotationParameters(TypedDict, total=False):
     min_probability: float | None
     mention_scope: str | None
     max_document_words: int | None
+    max_kept_spans: int | None
 
 
 _PARAMETERS = tuple(AnnotationParameters.__annotations__)
@@ -131,7 +142,8 @@ class CorefELPipeline(Pipeline):
             processor = processor.with_knowledge_base(knowledge_base)
         check_agreement(model, processor)
         kwargs.pop("tokenizer", None)
-        super().__init__(model=model, **kwargs)
+        with without_note_of_device() if model.origin is not None and model.origin.default else nullcontext():
+            super().__init__(model=model, **kwargs)
         chosen = model.origin is not None and model.origin.chose_dtype
         if not chosen and self.model.dtype == torch.float16 and self.device.type == "cpu":
             # Weights are stored in half precision and computed in single precision where half is slow and coarse.
@@ -153,10 +165,11 @@ class CorefELPipeline(Pipeline):
             )
         given = {name: value for name, value in kwargs.items() if value is not None}
         before: dict[str, Any] = {
-            name: given.pop(name) for name in ("mention_scope", "max_document_words") if name in given
+            name: given.pop(name) for name in ("mention_scope", "max_document_words", "max_kept_spans") if name in given
         }
         check_mention_scope(before.get("mention_scope"), "mention_scope")
-        check_count("max_document_words", before.get("max_document_words", 1), least=1)
+        for name in ("max_document_words", "max_kept_spans"):
+            check_count(name, before.get(name, 1), least=1)
         AnnotationOptions(**given)
         return before, {}, given
 
@@ -217,6 +230,7 @@ class CorefELPipeline(Pipeline):
         input_: list[Document],
         mention_scope: str | None = None,
         max_document_words: int | None = None,
+        max_kept_spans: int | None = None,
         **unused: Any,
     ) -> dict[str, Any]:
         if max_document_words is not None:
@@ -227,24 +241,23 @@ class CorefELPipeline(Pipeline):
                 replace(document, mention_scope=mention_scope) if document.mention_scope is None else document
                 for document in input_
             ]
-        encoded = [self.processor.encode(document) for document in input_]
-        readable = [document for document in encoded if len(document.spans)]
-        return {"tensors": self.processor.collate(readable) if readable else None, "encoded": encoded}
+        bound = {} if max_kept_spans is None else {"max_kept_spans": max_kept_spans}
+        encoded = [self.processor.encode(document, **bound) for document in input_]
+        return {"tensors": [self.processor.collate(group) for group in readable_groups(encoded)], "encoded": encoded}
 
     def _forward(self, input_tensors: dict[str, Any], **unused: Any) -> dict[str, Any]:
-        tensors, output = input_tensors["tensors"], None
-        if tensors is not None:
-            # A model that comes straight from training would drop units out.
-            with evaluation_mode(self.model):
-                output = self.model(**tensors)
-        return {"output": output, "encoded": input_tensors["encoded"]}
+        # A model that comes straight from training would drop units out.
+        with evaluation_mode(self.model):
+            outputs = [self.model(**tensors) for tensors in input_tensors["tensors"]]
+        return {"outputs": outputs, "encoded": input_tensors["encoded"]}
 
     def postprocess(self, model_outputs: dict[str, Any], **options: Any) -> list[AnnotatedDocument]:
-        encoded, output, asked = model_outputs["encoded"], model_outputs["output"], AnnotationOptions(**options)
-        readable = [document for document in encoded if len(document.spans)]
+        encoded, outputs, asked = model_outputs["encoded"], model_outputs["outputs"], AnnotationOptions(**options)
         url = self.processor.knowledge_base.url
-        found = annotate_batch(self.model, CorefELOutput(**output), readable, url, asked) if readable else []
-        annotated = iter(found)
+        annotated = itertools.chain.from_iterable(
+            annotate_batch(self.model, CorefELOutput(**output), group, url, asked)
+            for output, group in zip(outputs, readable_groups(encoded), strict=True)
+        )
         # A document without a word has nothing to read; it keeps its place, and its warnings.
         return [next(annotated) if len(document.spans) else _unread(document, asked) for document in encoded]
 
@@ -377,7 +390,7 @@ def load_pipeline(
         OSError: When a file is missing.
         ValueError: When the name is empty, or a file is damaged, names code or does not fit the others.
     """
-    name = checked_name(bundled_checkpoint() if model is None else model)
+    name = _default_checkpoint() if model is None else checked_name(model)
     options = HubOptions.pick({option: kwargs.pop(option, None) for option in HubOptions.names()})
     trust = kwargs.pop("trust_remote_code", None) is True
     if "torch_dtype" in kwargs:  # its name of before
@@ -395,7 +408,8 @@ def register_pipeline() -> None:
     """Makes ``transformers.pipeline("coref-el")`` known; called on import of the package."""
     if TASK in PIPELINE_REGISTRY.get_supported_tasks():
         return
-    path = bundled_checkpoint()
+    path = _default_checkpoint()
+    unsaid_default(path)
     # The form of a default model differs between the two generations, and each fails on the other's.
     newer = int(transformers.__version__.split(".")[0]) >= 5
     default = {"model": (path, None)} if newer else {"pt": (path, "main")}

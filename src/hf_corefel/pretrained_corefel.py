@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Self
 
@@ -17,6 +18,7 @@ from .foreign_code import loading_from
 from .layers import EntityScorer, PairScorer
 from .layers.matches import LateInput
 from .repositories import FINGERPRINT_FILE, HubOptions, Origin, checked_name, weights_version
+from .silence import DefaultCheckpoint, without_loading_bar
 from .weights import (
     WeightsWarning,
     drawn_weights,
@@ -103,8 +105,13 @@ class CorefELPreTrainedModel(PreTrainedModel):
             name = checked_name(given)
             shapes = saved_shapes(find_weights(name, options, variant=kwargs.get("variant")))
         size = None if shapes is None else sum(map(math.prod, shapes.values()))
+        default = isinstance(given, DefaultCheckpoint)
         try:
-            with loading_from(name, options, trust_remote_code=trust), expecting(name, size):
+            with (
+                without_loading_bar() if default else nullcontext(),
+                loading_from(name, options, trust_remote_code=trust),
+                expecting(name, size),
+            ):
                 model, info = super().from_pretrained(
                     given,
                     *args,
@@ -137,7 +144,7 @@ class CorefELPreTrainedModel(PreTrainedModel):
                 f"{name}: the weight {key} is of size {there}, and config.json asks for {here}; copy or save the model "
                 "again, or say ignore_mismatched_sizes=True to train it anew"
             )
-        model.origin = Origin(options, weights_version(model), trust, chose_dtype=bool(asked))
+        model.origin = Origin(options, weights_version(model), trust, chose_dtype=bool(asked), default=default)
         model._note_weights(name, info)
         loaded: Any = (model, info) if with_info else model
         return loaded

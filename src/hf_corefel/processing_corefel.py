@@ -178,8 +178,12 @@ class CorefELProcessor:
         encoded = [self.encode(item) for item in several]
         return CorefELBatch(self.collate(encoded, gold=gold), encoded)
 
-    def encode(self, document: str | Document) -> EncodedDocument:
+    def encode(self, document: str | Document, *, max_kept_spans: int | None = None) -> EncodedDocument:
         """Encodes one document.
+
+        Args:
+            document: A text or a document.
+            max_kept_spans: Takes the place of the setting of this name.
 
         Raises:
             DocumentError: When a document is invalid.
@@ -213,10 +217,11 @@ class CorefELProcessor:
             spans = read_inner_names(text, spans, words, pieces, known)
         wanted = int(settings["span_keep_ratio"] * len(words)) + 1
         wanted = max(wanted, settings["min_kept_spans"])
-        limit = min(settings["max_kept_spans"], wanted)
+        limit = min(settings["max_kept_spans"] if max_kept_spans is None else max_kept_spans, wanted)
         if limit < wanted and document.mentions is None:
             warnings.append(
-                f"only the best {limit} spans of this long document were kept instead of {wanted} (max_kept_spans)"
+                f"only the best {limit} spans of this long document were kept instead of {wanted} (max_kept_spans, "
+                "--max-kept-spans on the command line)"
             )
         candidates, log_priors, names, ids = self._candidates(document, spans, warnings)
         vectors = self.knowledge_base.vectors(ids)

@@ -74,12 +74,14 @@ class Origin:
         weights: `weights_version` of the loaded model.
         trust_remote_code: Whether the caller trusts code that its files name.
         chose_dtype: Whether the caller said in which precision its weights are wanted.
+        default: Whether it was taken because nobody named a model.
     """
 
     options: HubOptions
     weights: int | None
     trust_remote_code: bool = False
     chose_dtype: bool = False
+    default: bool = False
 
 
 def weights_version(model: nn.Module) -> int | None:

@@ -27,7 +27,9 @@ SECONDS = 60
 
 
 def annotate(documents: list[Document], batch_size: int | None = None, **asked: Any) -> list[dict[str, Any]]:
-    """One cluster a document; a text that is the name of a signal sends it, ``error`` and ``memory`` raise."""
+    """One cluster a document; a text that is the name of a signal sends it, ``error`` and ``memory`` raise,
+    ``warn`` warns.
+    """
     found = []
     for document in documents:
         if document.text in signal.Signals.__members__:
@@ -37,7 +39,8 @@ def annotate(documents: list[Document], batch_size: int | None = None, **asked: 
         if document.text == "memory":
             raise MemoryError
         clusters = [Cluster((Mention(0, 1),), "E", 1.0)] if document.text else []
-        found.append(AnnotatedDocument(document.text, clusters, document.id).to_dict())
+        warnings = ["12 words were masked"] if document.text == "warn" else []
+        found.append(AnnotatedDocument(document.text, clusters, document.id, warnings).to_dict())
     return found
 
 

@@ -36,7 +36,7 @@ def annotated(text: str, **asked: Any) -> AnnotatedDocument:
         options = (Alternative("NATO", 0.75), Alternative(None, 0.25)) if asked.get("top_k") else None
         clusters = [Cluster(mentions, "NATO", 0.75, NATO, options)]
     resolved = "The Alliance waits for NATO!" if asked.get("resolved_text") else None
-    return AnnotatedDocument(text, clusters, warnings=["12 words were masked"], resolved_text=resolved)
+    return AnnotatedDocument(text, clusters, warnings=list(asked.get("warnings", ())), resolved_text=resolved)
 
 
 class FakePipeline:
@@ -46,6 +46,7 @@ class FakePipeline:
         self.made: list[dict[str, Any]] = []
         self.calls: list[tuple[Any, dict[str, Any]]] = []
         self.documents: list[Document] = []
+        self.warnings: list[str] = []
 
     def load_pipeline(self, model: str | None = None, **options: Any) -> FakePipeline:
         if options.get("device") == "moon":
@@ -58,6 +59,7 @@ class FakePipeline:
         self.documents += inputs
         if any(document.text == "broken" for document in inputs):
             raise ValueError("document: too broken")
+        asked = {**asked, "warnings": self.warnings}
         return [{**annotated(document.text, **asked).to_dict(), "id": document.id} for document in inputs]
 
 
@@ -114,9 +116,11 @@ def test_page(pipeline: FakePipeline) -> None:
 
 
 def test_tables_with_evidence_alternatives_and_the_resolved_text(pipeline: FakePipeline) -> None:
+    pipeline.warnings = ["12 words were masked"]
     status, out, err = run("a.txt", "--evidence", "--top-k", "2", "--resolved-text")
     lines = [" ".join(line.split()) for line in out.splitlines()]
     assert (status, err) == (0, "hf-corefel: a.txt: warning: 12 words were masked\n")
+    assert lines[:2] == ["a.txt: 1 cluster, 2 mentions", "warning: 12 words were masked"]
     assert "NATO 0.75 Alliance 4–12 (0.90) → NATO → NATO (entity)" in lines
     assert f"{NATO} NATO 23–27 (1.00) → NATO (entity)" in lines
     assert "or NIL 0.25" in lines

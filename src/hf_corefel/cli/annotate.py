@@ -12,8 +12,10 @@ import typer
 
 from hf_corefel.cli.inputs import InputFormat, UnreadableInputError, count_documents, read_documents
 from hf_corefel.cli.messages import TRACEBACK_VARIABLE, complain, fail, warnings_as_messages
+from hf_corefel.cli.notices import WarningNotices, seen_together
 from hf_corefel.cli.options import (
     KnowledgeBaseOption,
+    MaxKeptSpansOption,
     ModelOption,
     QuietOption,
     RevisionOption,
@@ -93,6 +95,7 @@ def annotate(
     max_document_words: Annotated[
         int, typer.Option(min=1, help="A longer document is reported, and the others are done.")
     ] = MAX_DOCUMENT_WORDS,
+    max_kept_spans: MaxKeptSpansOption = None,
     max_line_bytes: Annotated[
         int, typer.Option(min=1, help="Bytes of a text, or of a line of documents when decompressed; likewise.")
     ] = MAX_LINE_BYTES,
@@ -110,10 +113,12 @@ def annotate(
         **{name: value for name, value in (("evidence", evidence), ("top_k", top_k)) if value is not None},
         **({"resolved_text": True} if resolved_text else {}),
         **({} if min_probability is None else {"min_probability": min_probability}),
+        **({} if max_kept_spans is None else {"max_kept_spans": max_kept_spans}),
         **({} if mention_scope is None else {"mention_scope": mention_scope.value}),
     }
     try:
         target = Output(kind, output, files, legend=not quiet)
+        notices = WarningNotices(quiet=quiet, shown=kind is Format.TEXT and output is None and seen_together())
         total = None if quiet or not ProgressBar.can_be_seen() else count_documents(files, input_kind)
         with ProgressBar("Annotating", total, shown=total != 1 and not quiet) as progress:
             job = _Job(
@@ -121,11 +126,12 @@ def annotate(
                 parameters,
                 progress,
                 max_document_words,
-                say_warnings=kind is Format.TEXT and not quiet,
+                notices,
                 quiet=quiet,
             )
             items = (item for name in files for item in read_documents(name, input_kind, max_line_bytes))
             target.take(job.run(items, batch_size))
+        notices.finish()
     except UnwritableOutputError as error:
         fail(f"cannot write {error}")
     if not job.begun:
@@ -195,11 +201,11 @@ class _Job:
         parameters: dict[str, Any],
         progress: ProgressBar,
         max_document_words: int,
+        notices: WarningNotices,
         *,
-        say_warnings: bool,
         quiet: bool,
     ) -> None:
-        self._load, self._parameters, self._progress, self._say_warnings = load, parameters, progress, say_warnings
+        self._load, self._parameters, self._progress, self._notices = load, parameters, progress, notices
         self._max_document_words, self._quiet = max_document_words, quiet
         self._pipeline: Callable[..., Any] | None = None
         self.begun = self.failed = False
@@ -253,9 +259,7 @@ class _Job:
             document = AnnotatedDocument.from_dict(data)
             with self._progress.aside():
                 yield document
-                if self._say_warnings:
-                    for warning in document.warnings:
-                        complain(f"{document.id}: warning: {warning}")
+                self._notices.take(document)
             self._progress.advance()
 
     def _fail(self, message: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +14,7 @@ from hf_corefel.cli.kb import kb_app
 from hf_corefel.cli.messages import fail, say, warnings_as_messages
 from hf_corefel.cli.options import (
     KnowledgeBaseOption,
+    MaxKeptSpansOption,
     ModelOption,
     QuietOption,
     RevisionOption,
@@ -74,6 +76,7 @@ def evaluate(
         bool, typer.Option("--given-mentions", help="Give the model the gold mentions; score clusters and links.")
     ] = False,
     limit: Annotated[int | None, typer.Option(min=1, help="Score only the first LIMIT documents.")] = None,
+    max_kept_spans: MaxKeptSpansOption = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the scores there, as JSON.")] = None,
     predictions: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Keep the predictions there, as JSON lines.")
@@ -101,6 +104,7 @@ def evaluate(
                 mention_scope=mention_scope,
                 given_mentions=given_mentions,
                 limit=limit,
+                max_kept_spans=max_kept_spans,
                 out=out,
                 predictions=predictions,
                 progress=progress.update,
@@ -111,5 +115,5 @@ def evaluate(
 
 
 def main() -> None:
-    """Entry point of the console script."""
-    run(app)
+    """Entry point of the console script, and of ``python -m hf_corefel``, which has the same name in what it says."""
+    run(partial(app, prog_name=app.info.name))

@@ -11,6 +11,7 @@ from hf_corefel.kb.hub import find_folder
 
 __all__ = [
     "KnowledgeBaseOption",
+    "MaxKeptSpansOption",
     "ModelOption",
     "QuietOption",
     "RevisionOption",
@@ -47,7 +48,11 @@ TokenOption = Annotated[
         show_default=False,
     ),
 ]
-QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Errors only: no progress bar, no warnings.")]
+MaxKeptSpansOption = Annotated[
+    int | None,
+    typer.Option(min=1, help="Spans of a document that may be mentions, at most; the model's bound if left out."),
+]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Errors only on standard error: no bar, no warnings.")]
 
 
 def is_bundled(name: str) -> bool:

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from hf_corefel.cli.messages import writing_to_stdout
 from hf_corefel.documents import AnnotatedDocument, Chain, Cluster, Mention, Offsets
-from hf_corefel.formats.wording import alternatives_line, chain_line, counts_line
+from hf_corefel.formats.wording import alternatives_line, chain_line, counts_line, first_warnings, more_warnings_line
 from hf_corefel.utils.characters import marked, printable
 
 __all__ = [
@@ -35,6 +35,8 @@ __all__ = [
 PIPED_WIDTH = 100
 _ENTITY_WIDTH = 56
 _NARROWEST_ENTITY = 24
+# Above a table; a page and JSON have all.
+_MOST_WARNINGS = 10
 LEGEND = Text(
     "P: probability of the entity, or of NIL (nothing in the knowledge base).\n"
     "Mentions: offsets in code points, end exclusive (probability that the span is a mention).",
@@ -120,13 +122,19 @@ def document_heading(name: str, document: AnnotatedDocument) -> Text:
 
 
 def show_document(document: AnnotatedDocument, stream: TextIO | None = None) -> None:
-    """Prints heading, table and resolved text of a document."""
-    show(document_heading(document.id or "", document), Text(), stream=stream)
+    """Prints heading, warnings, table and resolved text of a document."""
+    show(document_heading(document.id or "", document), *_warning_lines(document), Text(), stream=stream)
     if document.clusters:
         show(clusters_table(document, make_console(stream).width), Text(), stream=stream)
     if document.resolved_text is not None:
         lines = [printable(line) for line in document.resolved_text.splitlines()]
         show(Text("Resolved text", style="bold"), Text("\n".join(lines)), Text(), stream=stream)
+
+
+def _warning_lines(document: AnnotatedDocument) -> list[Text]:
+    shown, more = first_warnings(document.warnings, _MOST_WARNINGS)
+    lines = [Text.assemble(("warning: ", "yellow"), printable(warning)) for warning in shown]
+    return [*lines, Text(f"{more_warnings_line(more)}: --format json has all", style="yellow")] if more else lines
 
 
 def clusters_table(document: AnnotatedDocument, width: int = PIPED_WIDTH) -> Table:

@@ -16,10 +16,10 @@ from urllib.parse import unquote
 
 from ..documents import Cluster, Document, Mention, Offsets
 from .errors import CorpusError, numbered_lines, raise_or_warn
+from .locating import AIDA_FILE, corpus_folder
 
-__all__ = ["FILE_NAME", "NilClusters", "read_aida"]
+__all__ = ["NilClusters", "read_aida"]
 
-FILE_NAME = "AIDA-YAGO2-dataset.tsv"
 SPLITS = ("train", "testa", "testb", "all")
 NIL = "--NME--"
 
@@ -41,7 +41,7 @@ def read_aida(
     Mentions of one entity in a document are one cluster. The corpus does not say which NIL mentions are the same:
 
     Args:
-        path: The file ``AIDA-YAGO2-dataset.tsv``, or the folder that holds it.
+        path: The file ``AIDA-YAGO2-dataset.tsv``, or the folder that holds it, itself or up to two levels deeper.
         split: ``train``, ``testa``, ``testb`` or ``all``.
         nil_clusters: ``singletons`` makes every NIL mention its own cluster, which claims nothing; ``surfaces`` joins
             the NIL mentions of a document that have the same surface.
@@ -56,10 +56,10 @@ def read_aida(
         raise ValueError(f"split must be one of {', '.join(SPLITS)}; got {split!r}")
     if nil_clusters not in ("singletons", "surfaces"):
         raise ValueError(f"nil_clusters must be 'singletons' or 'surfaces'; got {nil_clusters!r}")
-    path = Path(path)
-    file = path / FILE_NAME if path.is_dir() else path
+    path = corpus_folder(path, "aida")
+    file = path / AIDA_FILE if path.is_dir() else path
     if not file.is_file():
-        raise CorpusError(f"{file}: no such file; AIDA's own tool makes {FILE_NAME} from the CoNLL 2003 data")
+        raise CorpusError(f"{file}: no such file; AIDA's own tool makes {AIDA_FILE} from the CoNLL 2003 data")
     document: _TokenReader | None = None
     started = False
     for number, line in numbered_lines(file):

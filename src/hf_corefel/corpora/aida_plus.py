@@ -13,10 +13,9 @@ from typing import Any
 from ..documents import Document
 from .dwie import ArticleAnnotation, load_article, read_dwie_annotation, read_dwie_article, read_each
 from .errors import CorpusError, raise_or_warn
+from .locating import AIDA_PLUS_FOLDERS, corpus_folder
 
-__all__ = ["AIDA_PLUS_FOLDERS", "read_aida_plus", "read_aida_plus_annotations"]
-
-AIDA_PLUS_FOLDERS = ("train", "testa", "testb")
+__all__ = ["read_aida_plus", "read_aida_plus_annotations"]
 
 
 def read_aida_plus(
@@ -25,7 +24,7 @@ def read_aida_plus(
     """Reads the articles of a split in the order of their file names, ``all`` of them split after split.
 
     Args:
-        folder: The folder with the folders ``train``, ``testa`` and ``testb``.
+        folder: The folder with the folders ``train``, ``testa`` and ``testb``, or one up to two levels above it.
         split: ``train``, ``testa``, ``testb`` or ``all``.
         candidates: Keeps the corpus' own candidate lists in ``Document.candidates``; see `read_dwie`.
         strict: Raises on a malformed article; otherwise warns and leaves it, or the mention, out.
@@ -34,14 +33,14 @@ def read_aida_plus(
         CorpusError: When a split's folder holds no article, or an article is malformed or has no text.
     """
     read = partial(read_dwie_article, candidates=candidates, strict=strict)
-    yield from read_each(_articles(Path(folder), split, strict), read, strict)
+    yield from read_each(_articles(corpus_folder(folder, "aida_plus"), split, strict), read, strict)
 
 
 def read_aida_plus_annotations(
     folder: str | Path, split: str = "all", *, strict: bool = True
 ) -> Iterator[ArticleAnnotation]:
     """Reads the annotation of the articles of a split, whether or not they have their text; see `read_aida_plus`."""
-    yield from read_each(_articles(Path(folder), split, strict), read_dwie_annotation, strict)
+    yield from read_each(_articles(corpus_folder(folder, "aida_plus"), split, strict), read_dwie_annotation, strict)
 
 
 def _articles(folder: Path, split: str, strict: bool) -> Iterator[tuple[Path, dict[str, Any]]]:

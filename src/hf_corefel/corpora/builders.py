@@ -10,17 +10,17 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar
 
 import datasets
 
 from ..documents import Document
-from .aida import FILE_NAME, read_aida
-from .aida_plus import AIDA_PLUS_FOLDERS, read_aida_plus
+from .aida import read_aida
+from .aida_plus import read_aida_plus
 from .dwie import development_split, read_dwie
 from .fingerprint import corpus_fingerprint
 from .gum import read_gum
+from .locating import AIDA_FILE, CORPUS_FORMATS, CorpusFormat, corpus_folder, is_corpus
 
 __all__ = [
     "AidaBuilder",
@@ -108,6 +108,7 @@ class CorpusBuilder(datasets.GeneratorBasedBuilder):  # type: ignore[misc,unused
         **more: Any,
     ) -> None:
         if more.get("data_dir"):
+            more["data_dir"] = str(corpus_folder(more["data_dir"], self._format(config_name)))
             hash = (hash or "") + corpus_fingerprint(more["data_dir"])
         super().__init__(cache_dir, dataset_name or self.CORPUS, config_name, hash, **more)
 
@@ -115,6 +116,11 @@ class CorpusBuilder(datasets.GeneratorBasedBuilder):  # type: ignore[misc,unused
     def available_configs(cls, data_dir: str) -> list[str]:
         """The configurations whose files are in a folder."""
         return [config.name for config in cls.BUILDER_CONFIGS]
+
+    @classmethod
+    def _format(cls, config_name: str | None) -> CorpusFormat:
+        """The format of the files that a configuration reads."""
+        return next(name for name in CORPUS_FORMATS if name in (config_name, cls.CORPUS))
 
     def _info(self) -> Any:
         return datasets.DatasetInfo(
@@ -179,7 +185,7 @@ class DwieBuilder(CorpusBuilder):
     year = {2021},
     doi = {10.1016/j.ipm.2021.102563},
 }"""
-    FILES = "the folder with the article files (DW_….json), or the one above annos_with_content"
+    FILES = "the folder with the article files (DW_….json), the one above annos_with_content, or a clone of DWIE"
     SPLITS = {"train": "train", "test": "test"}
     BUILDER_CONFIGS = [
         CorpusConfig(name="official", description="The splits that the articles name: train and test."),
@@ -240,7 +246,7 @@ class AidaBuilder(CorpusBuilder):
     pages = {778--784},
     year = {2022},
 }"""
-    FILES = f"the folder with {FILE_NAME} (aida), or with the folders train, testa and testb (aida_plus)"
+    FILES = f"the folder with {AIDA_FILE} (aida), or with the folders train, testa and testb (aida_plus)"
     SPLITS = {"train": "train", "validation": "testa", "test": "testb"}
     BUILDER_CONFIGS = [
         AidaConfig(name="aida_plus", description="AIDA+: clusters also of NIL mentions (Zaporojets et al., 2022)."),
@@ -255,12 +261,8 @@ class AidaBuilder(CorpusBuilder):
     @classmethod
     def available_configs(cls, data_dir: str) -> list[str]:
         """Those of the two whose files are there."""
-        folder = Path(data_dir)
-        there = {
-            "aida_plus": any((folder / part).is_dir() for part in AIDA_PLUS_FOLDERS),
-            "aida": (folder / FILE_NAME).is_file(),
-        }
-        return [name for name, found in there.items() if found]
+        formats: tuple[CorpusFormat, ...] = ("aida_plus", "aida")
+        return [name for name in formats if is_corpus(corpus_folder(data_dir, name), name)]
 
     def _features(self) -> Any:
         if self.config.name == "aida":

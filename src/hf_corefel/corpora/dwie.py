@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from ..documents import Candidate, Cluster, Document, DocumentError, Mention, Offsets
 from .errors import CorpusError, raise_or_warn
+from .locating import DWIE_FOLDERS, corpus_folder
 
 __all__ = [
     "ArticleAnnotation",
@@ -33,7 +34,6 @@ __all__ = [
 _Read = TypeVar("_Read")
 
 SPLITS = ("train", "test", "all")
-_SUBFOLDERS = ("annos_with_content", "annos_only", "annos")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,8 @@ def read_dwie(
     """Reads the articles of a split in the order of their ids.
 
     Args:
-        folder: The folder with the article files (``DW_….json``), or one above ``annos_with_content``.
+        folder: The folder with the article files (``DW_….json``), one above ``annos_with_content``, or a clone of the
+            repository: up to two levels above that.
         split: ``train``, ``test`` or ``all``.
         candidates: Keeps the corpus' own candidate lists in ``Document.candidates``. They exist for gold
             mentions only, so a model that is given them is told where mentions are.
@@ -71,7 +72,7 @@ def read_dwie(
         CorpusError: When the folder holds no article, an article is malformed, or it has no text.
     """
     read = partial(read_dwie_article, candidates=candidates, strict=strict)
-    yield from read_each(_articles(_with_content(Path(folder)), split, strict), read, strict)
+    yield from read_each(_articles(_with_content(folder), split, strict), read, strict)
 
 
 def read_dwie_annotations(
@@ -88,8 +89,8 @@ def read_dwie_annotations(
     Raises:
         CorpusError: When the folder holds no article, or an article is malformed.
     """
-    folder = Path(folder)
-    below = [folder / name for name in _SUBFOLDERS if (folder / name).is_dir()]
+    folder = corpus_folder(folder, "dwie")
+    below = [folder / name for name in DWIE_FOLDERS if (folder / name).is_dir()]
     yield from read_each(_articles(below or [folder], split, strict), read_dwie_annotation, strict)
 
 
@@ -98,7 +99,7 @@ def read_dwie_texts(folder: str | Path, split: str = "all") -> Iterator[Document
 
     For predictions that gold must not touch. An article whose annotation is malformed is among them.
     """
-    for path, article in _articles(_with_content(Path(folder)), split, strict=False):
+    for path, article in _articles(_with_content(folder), split, strict=False):
         if article.get("content"):
             yield Document(article["content"], id=str(article.get("id") or path.stem))
         else:
@@ -118,8 +119,9 @@ def read_each(
             yield result
 
 
-def _with_content(folder: Path) -> list[Path]:
-    return [folder / "annos_with_content" if (folder / "annos_with_content").is_dir() else folder]
+def _with_content(folder: str | Path) -> list[Path]:
+    found = corpus_folder(folder, "dwie")
+    return [found / "annos_with_content" if (found / "annos_with_content").is_dir() else found]
 
 
 def _articles(folders: Sequence[Path], split: str, strict: bool) -> Iterator[tuple[Path, dict[str, Any]]]:

@@ -22,6 +22,7 @@ from urllib.request import Request, urlopen
 from ..version import __version__
 from .dwie import load_article, read_dwie_article
 from .errors import CorpusError
+from .locating import corpus_folder
 
 __all__ = [
     "ArticleOutcome",
@@ -149,7 +150,7 @@ def download_dwie(
     interrupted run is resumed by starting it again. The files in ``annos`` and ``annos_only`` are only read.
 
     Args:
-        data_dir: The folder ``data`` of the DWIE repository: the list, and ``annos`` (or ``annos_only``).
+        data_dir: The DWIE repository, or its folder ``data``: the list, and ``annos`` (or ``annos_only``).
         article_list: The list when it lies elsewhere.
         delay: Seconds from one request to the next, at least.
         timeout: Seconds without an answer after which a request counts as failed.
@@ -163,7 +164,7 @@ def download_dwie(
         CorpusError: When the list is missing or malformed, or there is no annotation.
         DownloadError: When the server cannot be reached.
     """
-    folder = Path(data_dir)
+    folder = corpus_folder(data_dir, "dwie")
     listed = read_article_list(article_list or folder / ARTICLE_LIST)
     annotations = {path.stem: path for name in reversed(_ANNOTATIONS) for path in (folder / name).glob("DW_*.json")}
     if not annotations:

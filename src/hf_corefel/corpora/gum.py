@@ -20,6 +20,7 @@ from urllib.parse import unquote
 from ..documents import Cluster, Document, DocumentError, Mention
 from .conllu import ConlluDocument, Token, conllu_documents
 from .errors import CorpusError, numbered_lines, raise_or_warn
+from .locating import corpus_folder
 
 __all__ = ["MentionKinds", "gum_splits", "read_gum"]
 
@@ -45,8 +46,8 @@ def read_gum(
     all mentions it must be set to "all": ``dataclasses.replace(document, mention_scope="all")``.
 
     Args:
-        folder: The corpus (the folder with ``splits.md`` and ``dep``), its folder ``dep``, or one CoNLL-U file, which
-            may hold several documents.
+        folder: The corpus (the folder with ``splits.md`` and ``dep``, or one up to two levels above it), its folder
+            ``dep``, or one CoNLL-U file, which may hold several documents.
         split: A heading of ``splits.md`` (``train``, ``dev``, ``test``; ``test2`` is the GENTLE corpus), or ``all``
             files that are there, for which ``splits.md`` is not needed.
         mentions: ``all``, or the ``named`` ones only, whose head has a proper noun.
@@ -58,7 +59,7 @@ def read_gum(
     """
     if mentions not in ("all", "named"):
         raise ValueError(f"mentions must be 'all' or 'named'; got {mentions!r}")
-    for path in _files(Path(folder), split, strict):
+    for path in _files(corpus_folder(folder, "gum"), split, strict):
         try:
             for source in conllu_documents(path):
                 if any(character.isalnum() for character in source.text):

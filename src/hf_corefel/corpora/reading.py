@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Literal, get_args
 
 from ..documents import Document
-from .aida import FILE_NAME, read_aida
-from .aida_plus import AIDA_PLUS_FOLDERS, read_aida_plus, read_aida_plus_annotations
+from .aida import read_aida
+from .aida_plus import read_aida_plus, read_aida_plus_annotations
 from .dwie import ArticleAnnotation, read_dwie, read_dwie_annotations, read_dwie_texts
 from .errors import CorpusError
 from .gum import MentionKinds, read_gum
+from .locating import CORPUS_FORMATS, CorpusFormat, corpus_files, find_corpus
 
 __all__ = [
     "CORPUS_FORMATS",
@@ -23,16 +23,6 @@ __all__ = [
     "read_texts",
 ]
 
-CorpusFormat = Literal["dwie", "aida", "aida_plus", "gum"]
-CORPUS_FORMATS: tuple[CorpusFormat, ...] = get_args(CorpusFormat)
-
-# What shows that a folder is of the format, in the order in which they are asked.
-_SIGNS: dict[CorpusFormat, tuple[str, ...]] = {
-    "dwie": ("DW_*.json", "annos_with_content/DW_*.json", "annos_only/DW_*.json", "annos/DW_*.json"),
-    "aida": (FILE_NAME,),
-    "aida_plus": tuple(f"{folder}/*.json" for folder in AIDA_PLUS_FOLDERS),
-    "gum": ("dep/*.conllu", "*.conllu"),
-}
 _SUFFIXES: dict[str, CorpusFormat] = {".tsv": "aida", ".conllu": "gum"}
 # What readers know the usual splits as.
 _SPLITS: dict[CorpusFormat, dict[str, str]] = {
@@ -50,30 +40,19 @@ _READERS: dict[CorpusFormat, Callable[..., Iterator[Document | ArticleAnnotation
 
 
 def detect_format(path: str | Path) -> CorpusFormat:
-    """The format of a corpus in its official files.
+    """The format of a corpus in its official files, which may lie up to two levels below a folder.
 
     Raises:
-        CorpusError: When there is nothing at the path, or nothing of a known format.
+        CorpusError: When there is nothing at the path, nothing of a known format, or several corpora below it.
     """
     path = Path(path)
     if not path.exists():
         raise CorpusError(f"{path}: no such file or folder")
-    if path.is_file():
-        if path.suffix in _SUFFIXES:
-            return _SUFFIXES[path.suffix]
-    else:
-        for name, patterns in _SIGNS.items():
-            if any(any(path.glob(pattern)) for pattern in patterns):
-                return name
+    if path.is_dir():
+        return find_corpus(path)[0]
+    if path.suffix in _SUFFIXES:
+        return _SUFFIXES[path.suffix]
     raise CorpusError(f"{path}: no corpus that is known here; expected the files of {', '.join(CORPUS_FORMATS)}")
-
-
-def corpus_files(path: str | Path) -> list[Path]:
-    """The files by which a corpus is told, each of which is read; empty when there is no corpus that is known here."""
-    path = Path(path)
-    if path.is_file():
-        return [path]
-    return sorted({file for patterns in _SIGNS.values() for pattern in patterns for file in path.glob(pattern)})
 
 
 def read_annotations(

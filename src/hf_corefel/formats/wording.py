@@ -7,7 +7,16 @@ from itertools import islice
 
 from ..documents import Cluster, Mention, Parent
 
-__all__ = ["alternatives_line", "chain_line", "counts_line", "entity_label", "one_line", "probabilities_line"]
+__all__ = [
+    "alternatives_line",
+    "chain_line",
+    "counts_line",
+    "entity_label",
+    "first_warnings",
+    "more_warnings_line",
+    "one_line",
+    "probabilities_line",
+]
 
 NIL = "NIL"
 _NO_ENTITY = "no entity"
@@ -73,6 +82,16 @@ def alternatives_line(cluster: Cluster) -> str:
 def counts_line(clusters: Sequence[Cluster]) -> str:
     """``3 clusters, 7 mentions``."""
     return f"{_count(len(clusters), 'cluster')}, {_count(sum(len(c.mentions) for c in clusters), 'mention')}"
+
+
+def first_warnings(warnings: Sequence[str], most: int) -> tuple[list[str], int]:
+    """Return the warnings that are shown at once, and the number of the others: none or at least two."""
+    return (list(warnings), 0) if len(warnings) <= most + 1 else (list(warnings[:most]), len(warnings) - most)
+
+
+def more_warnings_line(number: int) -> str:
+    """``37 more warnings``."""
+    return f"{number:,} more warnings"
 
 
 def _count(number: int, noun: str) -> str:
