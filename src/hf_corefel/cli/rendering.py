@@ -121,7 +121,7 @@ def document_heading(name: str, document: AnnotatedDocument) -> Text:
 
 def show_document(document: AnnotatedDocument, stream: TextIO | None = None) -> None:
     """Prints heading, table and resolved text of a document."""
-    show(document_heading(document.id or "", document), Text(), stream=stream)
+    show(document_heading("" if document.id is None else str(document.id), document), Text(), stream=stream)
     if document.clusters:
         show(clusters_table(document, make_console(stream).width), Text(), stream=stream)
     if document.resolved_text is not None:
