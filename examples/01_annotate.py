@@ -25,7 +25,7 @@ def main() -> None:
     options = parser.parse_args()
 
     annotate = pipeline("coref-el", model=options.model)
-    documents = annotate.annotate(Document(file.read_text(encoding="utf-8"), id=str(file)) for file in options.files)
+    documents = annotate.annotate([Document(file.read_text(encoding="utf-8"), id=str(file)) for file in options.files])
     for document in documents:
         print(f"{document.id}: {len(document.clusters)} clusters")
         for cluster in document.clusters:

@@ -33,7 +33,7 @@ def main() -> None:
     gold = list(read_jsonl(options.documents))
     pipeline = load_pipeline(options.model)
     # Nothing but text and id: what else a document gives (mentions, candidates) would make the task easier.
-    predicted = pipeline.annotate(Document(document.text, document.id) for document in gold)
+    predicted = pipeline.annotate([Document(document.text, document.id) for document in gold])
     if options.out is not None:
         write_jsonl(options.out, predicted)
 

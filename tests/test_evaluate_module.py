@@ -9,16 +9,25 @@ import runpy
 import socket
 import sys
 import types
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import evaluate
+import pandas as pd
+import pyarrow as pa
 import pytest
+import torch
 import yaml
+from datasets import Dataset
 from packaging.requirements import Requirement
+from transformers.pipelines.pt_utils import KeyDataset
 
 import hf_corefel
+from hf_corefel import Alternative, AnnotatedDocument, Cluster, Document, Mention, Parent
 from hf_corefel.metrics import Scores, evaluate_nested, score_clusters
+from hf_corefel.pipeline_corefel import load_pipeline
 
 DATA = Path(__file__).parent / "data"
 FOLDER = Path(hf_corefel.metric_path())
@@ -133,6 +142,101 @@ def test_missing_links_are_empty_strings_or_none(metric: Any) -> None:
         )
         assert metric.compute(predictions=predictions, references=references) == expected
         assert expected["el_mention_f1"] == 0.0 and expected["coref_f1"] == pytest.approx(1.0)
+
+
+TEXT = "Oslo met Berg. It left."
+ANNOTATED = AnnotatedDocument(
+    TEXT,
+    [
+        Cluster((Mention(0, 4, probability=0.5), Mention(15, 17, link_probability=1.0)), "Oslo", 0.9, "u"),
+        Cluster((Mention(9, 13, parent=Parent("root")),), alternatives=(Alternative(None, 0.5),)),
+    ],
+    id="one",
+    warnings=["cut"],
+)
+NESTED = [{"mentions": [[0, 4], [15, 17]], "entity": "Oslo"}, {"mentions": [[9, 13]], "entity": ""}]
+GOLD_DOCUMENT = Document(TEXT, clusters=[Cluster((Mention(0, 4),), "Oslo"), Cluster((Mention(9, 13), Mention(15, 17)))])
+DOCUMENTS: dict[str, Callable[[AnnotatedDocument | Document], Any]] = {
+    "object": lambda document: document,
+    "dict": lambda document: document.to_dict(),
+    "with other fields": lambda document: {**document.to_dict(), "resolved_text": "x", "title": "Note"},
+    "its clusters": lambda document: document.clusters,
+    "their dicts": lambda document: document.to_dict()["clusters"],
+    "a row": lambda document: Dataset.from_list([document.to_dict()])[0],
+    "a row of arrays": lambda document: Dataset.from_list([document.to_dict()]).with_format("numpy")[0],
+    "a row of tensors": lambda document: Dataset.from_list([document.to_dict()]).with_format("torch")[0],
+    "a record": lambda document: Dataset.from_list([document.to_dict()]).to_pandas().to_dict("records")[0],
+}
+
+
+@pytest.mark.parametrize("reference", DOCUMENTS.values(), ids=DOCUMENTS)
+@pytest.mark.parametrize("prediction", DOCUMENTS.values(), ids=DOCUMENTS)
+def test_documents_are_taken_as_they_are(metric: Any, prediction: Any, reference: Any) -> None:
+    gold = [{"mentions": [[0, 4]], "entity": "Oslo"}, {"mentions": [[9, 13], [15, 17]], "entity": None}]
+    expected = evaluate_nested([NESTED, NESTED], [gold, gold])
+    assert 0.0 < expected["coref_f1"] < 1.0 and 0.0 < expected["el_mention_f1"] < 1.0
+    predicted, known = prediction(ANNOTATED), reference(GOLD_DOCUMENT)
+    got = metric.compute(predictions=(document for document in (predicted, predicted)), references=[known, known])
+    assert got == expected
+
+
+def test_the_pipeline_and_its_generator_are_predictions(
+    metric: Any, tiny_folder: Path, tiny_documents: list[Document]
+) -> None:
+    annotate = load_pipeline(tiny_folder)
+    texts = [document.text for document in tiny_documents]
+    results = annotate(texts, evidence=True, top_k=2, resolved_text=True)
+    expected = metric.compute(
+        predictions=[
+            [
+                {"mentions": [[m["begin"], m["end"]] for m in c["mentions"]], "entity": c["entity"]}
+                for c in r["clusters"]
+            ]
+            for r in results
+        ],
+        references=[
+            [{"mentions": [m.offsets for m in c.mentions], "entity": c.entity} for c in d.clusters or []]
+            for d in tiny_documents
+        ],
+    )
+    assert expected["coref_f1"] > 0.5
+    rows = Dataset.from_list([document.to_dict() for document in tiny_documents])
+    for references in (tiny_documents, rows, rows["clusters"], (row for row in rows)):
+        assert metric.compute(predictions=annotate(text for text in texts), references=references) == expected
+    streamed = annotate(KeyDataset(rows, "text"))
+    assert metric.compute(predictions=streamed, references=rows) == expected
+    for result, document in zip(results, rows, strict=True):
+        metric.add(prediction=result, reference=document)
+    assert metric.compute() == expected
+
+
+@pytest.mark.parametrize(
+    ("predictions", "references", "message"),
+    [
+        (ANNOTATED, [GOLD], "^predictions: expected a list of documents, got a single one; put it into a list$"),
+        ([ANNOTATED], [Document(TEXT)], r"^references\[0\]\.clusters: missing; the document has no annotation$"),
+        (
+            [ANNOTATED],
+            [replace(GOLD_DOCUMENT, id="two")],
+            r"predictions\[0\] has the id 'one', but references\[0\] has",
+        ),
+        (
+            [ANNOTATED],
+            [Document("Oslo", clusters=[])],
+            r"predictions\[0\] has the text 'Oslo met .*; they are matched by",
+        ),
+        (
+            pd.DataFrame({"clusters": [GOLD]}),
+            [GOLD],
+            r'give frame\["clusters"\]\.tolist\(\) or frame\.to_dict\("records"\)$',
+        ),
+        ([GOLD], pa.table({"clusters": [GOLD]}), r'^references: .* give table\["clusters"\]\.to_pylist\(\) or table\.'),
+        ([[{"mentions": [[0, torch.tensor(True)]], "entity": ""}]], [GOLD], "expected \\[begin, end\\], two integers"),
+    ],
+)
+def test_what_does_not_belong_together_is_refused(metric: Any, predictions: Any, references: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        metric.compute(predictions=predictions, references=references)
 
 
 def test_candidates_texts_spans_and_intervals_go_through(metric: Any) -> None:

@@ -175,7 +175,8 @@ class _Annotator:
         clusters = [cluster for item in ordered if (cluster := self._cluster(item)) is not None]
         # A cluster may have lost its first mention.
         clusters.sort(key=lambda cluster: cluster.mentions[0].offsets)
-        result = AnnotatedDocument(self._text, clusters, self._document.document.id, self._warnings)
+        source = self._document.document
+        result = AnnotatedDocument(self._text, clusters, source.id, self._warnings, extra=source.extra)
         if self._options.resolved_text:
             result.resolved_text = resolve_text(result)
         return result

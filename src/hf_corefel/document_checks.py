@@ -1,4 +1,7 @@
-"""Checks of the document schema: each raises `DocumentError` with the document, the field and the fix."""
+"""Checks of the document schema: each raises `DocumentError` with the document, the field and the fix.
+
+Those that return a value return it in plain Python, whatever library it comes from (`plain_values`).
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,15 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from .extra_fields import nearest
+from .plain_values import advice, is_missing, plain
+
 __all__ = [
     "DocumentError",
     "Offsets",
     "check_head",
     "check_list",
+    "check_object",
     "check_offsets",
     "check_probability",
     "check_spans",
@@ -19,6 +26,7 @@ __all__ = [
     "join_surrogates",
     "name_of",
     "or_empty",
+    "or_none",
     "prune",
     "reject_unknown",
     "require",
@@ -33,25 +41,42 @@ class DocumentError(ValueError):
     """A document breaks the schema. The message names the document, the field and the fix."""
 
 
+def check_object(data: Any, where: str) -> None:
+    """Raises unless the value is an object with fields."""
+    if not isinstance(data, Mapping):
+        raise DocumentError(f"{where}: expected an object with fields, got {type(data).__name__}{advice(data)}")
+
+
 def reject_unknown(data: Any, allowed: Iterable[str], where: str) -> None:
     """Raises unless ``data`` is an object whose fields are all ``allowed``."""
-    if not isinstance(data, Mapping):
-        raise DocumentError(f"{where}: expected an object with fields, got {type(data).__name__}")
+    check_object(data, where)
     unknown = sorted(set(data) - set(allowed), key=str)
     if unknown:
-        raise DocumentError(f"{where}: unknown field {unknown[0]!r}; the known fields are {', '.join(sorted(allowed))}")
+        near = nearest(unknown[0], [name for name in allowed if name not in data])
+        raise DocumentError(
+            f"{where}: unknown field {unknown[0]!r}{f' (did you mean {near!r}?)' if near else ''}; "
+            f"the known fields are {', '.join(sorted(allowed))}"
+        )
 
 
 def require(data: Mapping[str, Any], name: str, where: str) -> Any:
     """The field of an object; raises when it is missing."""
     if name not in data:
-        raise DocumentError(f"{where}: missing field {name!r}")
+        there = next((other for other in data if nearest(other, [name])), None)
+        raise DocumentError(f"{where}: missing field {name!r}" + (f"; is it {there!r}?" if there is not None else ""))
     return data[name]
 
 
+def or_none(data: Mapping[str, Any], name: str) -> Any:
+    """The field of an object; None where it is missing, null or NaN, as tables fill absent fields."""
+    value = plain(data.get(name))
+    return None if is_missing(value) else value
+
+
 def or_empty(data: Mapping[str, Any], name: str) -> Any:
-    """The field of an object, or an empty list where it is missing or null, as tables fill absent fields."""
-    return [] if data.get(name) is None else data[name]
+    """The field of an object, or an empty list where it is missing, null or NaN."""
+    value = or_none(data, name)
+    return [] if value is None else value
 
 
 def prune(data: dict[str, Any], optional: Iterable[str]) -> dict[str, Any]:
@@ -60,22 +85,25 @@ def prune(data: dict[str, Any], optional: Iterable[str]) -> dict[str, Any]:
 
 
 def check_list(value: Any, where: str) -> Sequence[Any]:
-    """The value; raises when it is no list (or other sequence, a string left out)."""
+    """The value as a list or other sequence; raises when it is none (a string counts as none)."""
+    value = plain(value)
     if isinstance(value, str | bytes) or not isinstance(value, Sequence):
         raise DocumentError(f"{where}: expected a list, got {type(value).__name__}")
     return value
 
 
-def check_offsets(begin: Any, end: Any, where: str, length: int | None = None) -> None:
-    """Raises unless begin and end are code-point offsets of a piece of text that is not empty."""
+def check_offsets(begin: Any, end: Any, where: str, length: int | None = None) -> Offsets:
+    """The code-point offsets of a piece of text that is not empty; raises when they are none."""
+    begin, end = plain(begin), plain(end)
     for name, value in (("begin", begin), ("end", end)):
-        if isinstance(value, bool) or not isinstance(value, int):
+        if type(value) is not int:
             raise DocumentError(f"{where}.{name}: expected an integer code-point offset, got {value!r}")
     if begin < 0 or (length is not None and end > length):
         limit = "" if length is None else f" of {length} code points"
         raise DocumentError(f"{where}: offsets {begin}..{end} lie outside the text{limit}")
     if end <= begin:
         raise DocumentError(f"{where}: offsets {begin}..{end} are empty; end is exclusive and must exceed begin")
+    return begin, end
 
 
 def check_spans(spans: Iterable[Offsets], length: int, where: str, label: str) -> None:
@@ -88,25 +116,41 @@ def check_spans(spans: Iterable[Offsets], length: int, where: str, label: str) -
             raise DocumentError(f"{where}[{i}]: duplicate {label} {begin}..{end}, already at {where}[{first}]")
 
 
-def check_probability(value: Any, where: str, *, or_none: str = " or None") -> None:
-    """Raises unless the value is a number between 0 and 1; None passes when ``or_none`` says so."""
+def check_probability(value: Any, where: str, *, or_none: str = " or None") -> Any:
+    """The value, a number between 0 and 1; raises when it is none, and None passes when ``or_none`` says so."""
+    value = plain(value)
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not (value is None and or_none) and not (number and 0.0 <= value <= 1.0):
         raise DocumentError(f"{where}: expected a probability between 0 and 1{or_none}, got {value!r}")
+    return value
 
 
-def check_string(value: Any, where: str, *, or_none: str = "") -> None:
-    """Raises unless the value is a string that is not empty; None passes when ``or_none`` says what it means."""
+def check_string(value: Any, where: str, *, or_none: str = "") -> Any:
+    """The value, a string that is not empty; raises when it is none, and None passes when ``or_none`` says so."""
+    value = plain(value)
     if not (value is None and or_none) and (not isinstance(value, str) or not value):
         raise DocumentError(f"{where}: expected a non-empty string{or_none}, got {value!r}")
     _check_surrogates(value, where)
+    return value
 
 
-def check_text(value: Any, where: str, *, or_none: str = "") -> None:
-    """Raises unless the value is a string, which may be empty; None passes when ``or_none`` says so."""
+def check_text(value: Any, where: str, *, or_none: str = "") -> Any:
+    """The value, a string that may be empty; raises when it is none, and None passes when ``or_none`` says so."""
+    given, value = value, plain(value)
     if not (value is None and or_none) and not isinstance(value, str):
-        raise DocumentError(f"{where}: expected a string{or_none}, got {type(value).__name__}")
+        raise DocumentError(f"{where}: expected a string{or_none}, got {_kind(given, value)}")
     _check_surrogates(value, where)
+    return value
+
+
+def _kind(given: Any, value: Any) -> str:
+    """What was given in place of a string, and what to do about it."""
+    kind = type(given).__name__
+    if given is not None and is_missing(value):
+        return f"a missing value ({kind}); leave the row out, or give an empty string"
+    if isinstance(value, list | tuple):
+        return f"{kind}; give its items one by one: a document has one text"
+    return f"{kind}{advice(given)}"
 
 
 def join_surrogates(text: str) -> str:
@@ -130,12 +174,20 @@ def _check_surrogates(value: str | None, where: str) -> None:
 def name_of(document: Any) -> str:
     """How messages call a document or its data."""
     identifier = document.get("id") if isinstance(document, Mapping) else getattr(document, "id", None)
-    return "document" if identifier is None else f"document {identifier!r}"
+    identifier = plain(identifier)
+    # What is no id would make a message of any length.
+    return f"document {identifier!r}" if type(identifier) in (str, int) else "document"
 
 
 def check_head(document: Any, where: str) -> None:
-    """Raises unless text and id are strings; the id may be None."""
-    check_text(document.text, f"{where}.text")
-    if document.id is not None and not isinstance(document.id, str):
-        raise DocumentError(f"{where}.id: expected a string or None, got {document.id!r}")
-    check_text(document.id, f"{where}.id", or_none=" or None")
+    """Bring text and id into plain form; raises unless they are a string, and a string, an integer or None."""
+    document.text = check_text(document.text, f"{where}.text")
+    identifier = plain(document.id)
+    if type(identifier) is int:
+        document.id = identifier
+    elif is_missing(identifier):
+        document.id = None
+    elif isinstance(identifier, str):
+        document.id = check_text(identifier, f"{where}.id")
+    else:
+        raise DocumentError(f"{where}.id: expected a string, an integer or None, got {identifier!r}")

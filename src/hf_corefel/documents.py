@@ -2,7 +2,8 @@
 
 Offsets are Unicode code points into ``text``, end exclusive, so ``text[begin:end]`` is always the
 surface of a mention. Everything here is plain Python; `to_dict` gives what ``json.dumps`` takes and
-`from_dict` gives the same object back.
+`from_dict` gives the same object back. Numbers, strings, arrays and missing values of other libraries (numpy, torch,
+pandas, Arrow) are taken and become plain (`plain_values`).
 """
 
 from __future__ import annotations
@@ -16,17 +17,20 @@ from .document_checks import (
     Offsets,
     check_head,
     check_list,
+    check_object,
     check_offsets,
     check_spans,
     check_string,
     check_text,
     name_of,
     or_empty,
+    or_none,
     prune,
     reject_unknown,
     require,
 )
 from .evidence import Chain, chains_of, check_no_circle, parents_of, walk
+from .extra_fields import ExtraFields
 from .mentions import (
     Alternative,
     Candidate,
@@ -38,6 +42,7 @@ from .mentions import (
     check_pair,
     clusters_from,
 )
+from .plain_values import plain
 from .speaker_turns import Turn, check_turns
 
 __all__ = [
@@ -59,14 +64,17 @@ __all__ = [
 MENTION_SCOPES = ("named", "all")
 
 
-def check_mention_scope(value: Any, where: str) -> None:
-    """Raises unless the value is one of `MENTION_SCOPES` or None."""
+def check_mention_scope(value: Any, where: str) -> str | None:
+    """The value in plain form; raises unless it is one of `MENTION_SCOPES` or None."""
+    value = plain(value)
     if value is not None and (not isinstance(value, str) or value not in MENTION_SCOPES):
         choices = " or ".join(map(repr, MENTION_SCOPES))
         raise DocumentError(f"{where}: expected {choices}, or None for the model's default; got {value!r}")
+    return value
 
 
 _FIELDS = ("id", "text", "words", "mentions", "spans", "candidates", "clusters", "mention_scope", "speakers")
+_RESULT_FIELDS = ("id", "text", "clusters", "warnings", "resolved_text")
 
 
 @dataclass(slots=True)
@@ -75,7 +83,7 @@ class Document:
 
     Attributes:
         text: The raw text.
-        id: A name for messages and results.
+        id: A name for messages and results, a string or an integer; results have the same.
         words: Offsets of pre-split words, in order and without overlap; None lets the processor split.
         mentions: Given mentions: exactly these are clustered and linked, none is pruned; None finds them.
         spans: Given candidate spans: the only ones considered, still pruned by the model.
@@ -86,6 +94,8 @@ class Document:
             model's default.
         speakers: Who says what, as `Turn`s or their dicts, for models with `CorefELConfig.use_speakers`; None reads
             turns and quotations off the text (`hf_corefel.processing.turns`), an empty list says that nobody speaks.
+        extra: Other fields of the row that the document was made from. The model does not read them; they go back into
+            `to_dict`, and `CorefELPipeline.annotate` and ``hf-corefel annotate`` carry them over to the result.
 
     Raises:
         DocumentError: When offsets are out of range, empty or duplicated, a mention is in two clusters,
@@ -93,7 +103,7 @@ class Document:
     """
 
     text: str
-    id: str | None = None
+    id: str | int | None = None
     words: list[Offsets] | None = None
     mentions: list[Offsets] | None = None
     spans: list[Offsets] | None = None
@@ -101,11 +111,12 @@ class Document:
     clusters: list[Cluster] | None = None
     mention_scope: str | None = None
     speakers: list[Turn] | None = None
+    extra: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         where = self.name
         check_head(self, where)
-        check_mention_scope(self.mention_scope, f"{where}.mention_scope")
+        self.mention_scope = check_mention_scope(self.mention_scope, f"{where}.mention_scope")
         length = len(self.text)
         for name, label in (("words", "word"), ("mentions", "mention"), ("spans", "span")):
             value = getattr(self, name)
@@ -129,14 +140,14 @@ class Document:
             # A mention and its offsets are two keys of the given dict.
             if offsets in candidates:
                 raise DocumentError(f"{here}: duplicate span {offsets[0]}..{offsets[1]}")
-            for k, candidate in enumerate(check_list(listed, f"{here}.candidates")):
-                check_candidate(candidate, f"{here}.candidates[{k}]")
-            candidates[offsets] = listed
+            numbered = enumerate(check_list(listed, f"{here}.candidates"))
+            candidates[offsets] = [check_candidate(item, f"{here}.candidates[{k}]") for k, item in numbered]
         self.candidates = candidates
         if self.clusters is not None:
             self.clusters = check_clusters(self.clusters, self.text, f"{where}.clusters")
         if self.speakers is not None:
             self.speakers = check_turns(self.speakers, length, f"{where}.speakers")
+        self.extra = _others(self.extra, _FIELDS)
 
     @property
     def name(self) -> str:
@@ -157,17 +168,22 @@ class Document:
         data["clusters"] = None if self.clusters is None else [cluster.to_dict() for cluster in self.clusters]
         data["mention_scope"] = self.mention_scope
         data["speakers"] = None if self.speakers is None else [turn.to_dict() for turn in self.speakers]
-        return prune(data, set(data) - {"text"})
+        return {**prune(data, set(data) - {"text"}), **self.extra}
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Document:
-        """Reads what `to_dict` writes.
+    def from_dict(cls, data: Mapping[str, Any], *, extra: ExtraFields | None = None) -> Document:
+        """Reads what `to_dict` writes, or a row of a dataset.
+
+        Args:
+            data: The fields. What a document does not have goes into its `extra`.
+            extra: Collects the names of such fields over many rows; an `ExtraFieldWarning` names them when None.
 
         Raises:
-            DocumentError: When a field is unknown, missing or invalid; the message says which and where.
+            DocumentError: When a field is missing or invalid; the message says which and where.
         """
         where = name_of(data)
-        reject_unknown(data, _FIELDS, where)
+        check_object(data, where)
+        text = require(data, "text", where)
         candidates: dict[Offsets, list[Candidate]] = {}
         for i, item in enumerate(check_list(or_empty(data, "candidates"), f"{where}.candidates")):
             here = f"{where}.candidates[{i}]"
@@ -177,11 +193,13 @@ class Document:
                 raise DocumentError(f"{here}: duplicate span {offsets[0]}..{offsets[1]}")
             listed = check_list(require(item, "candidates", here), f"{here}.candidates")
             candidates[offsets] = [Candidate.from_dict(c, f"{here}.candidates[{k}]") for k, c in enumerate(listed)]
+        clusters = or_none(data, "clusters")
         return cls(
-            text=require(data, "text", where),
+            text=text,
             candidates=candidates,
-            clusters=None if data.get("clusters") is None else clusters_from(data["clusters"], where),
-            **{name: data.get(name) for name in ("id", "words", "mentions", "spans", "mention_scope", "speakers")},
+            clusters=None if clusters is None else clusters_from(clusters, where),
+            extra=_extra(data, _FIELDS, extra),
+            **{name: or_none(data, name) for name in ("id", "words", "mentions", "spans", "mention_scope", "speakers")},
         )
 
 
@@ -196,6 +214,7 @@ class AnnotatedDocument:
         id: The id of the document that was annotated.
         warnings: Whatever was dropped or changed on the way, in words.
         resolved_text: The text with the name of its cluster in place of every mention; None unless asked for.
+        extra: Other fields of the row that was annotated; see `Document`.
 
     Raises:
         DocumentError: As `Document`, and when parents run in a circle.
@@ -203,16 +222,18 @@ class AnnotatedDocument:
 
     text: str
     clusters: list[Cluster]
-    id: str | None = None
+    id: str | int | None = None
     warnings: list[str] = field(default_factory=list)
     resolved_text: str | None = None
+    extra: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         where = name_of(self)
         check_head(self, where)
-        for i, warning in enumerate(check_list(self.warnings, f"{where}.warnings")):
-            check_string(warning, f"{where}.warnings[{i}]")
-        check_text(self.resolved_text, f"{where}.resolved_text", or_none=" or None")
+        listed = enumerate(check_list(self.warnings, f"{where}.warnings"))
+        self.warnings = [check_string(warning, f"{where}.warnings[{i}]") for i, warning in listed]
+        self.resolved_text = check_text(self.resolved_text, f"{where}.resolved_text", or_none=" or None")
+        self.extra = _others(self.extra, _RESULT_FIELDS)
         self.clusters = check_clusters(self.clusters, self.text, f"{where}.clusters")
         check_no_circle(self.clusters, f"{where}.clusters")
 
@@ -233,7 +254,8 @@ class AnnotatedDocument:
         """Plain Python types, as `from_dict` takes them."""
         clusters = [cluster.to_dict() for cluster in self.clusters]
         data = {"id": self.id, "text": self.text, "clusters": clusters, "warnings": list(self.warnings)}
-        return AnnotationDict(prune({**data, "resolved_text": self.resolved_text}, ("id", "resolved_text")))
+        fields = prune({**data, "resolved_text": self.resolved_text}, ("id", "resolved_text"))
+        return AnnotationDict({**fields, **self.extra})
 
     def _repr_html_(self) -> str:
         """How a notebook shows the document."""
@@ -242,14 +264,18 @@ class AnnotatedDocument:
         return notebook_html(self)
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> AnnotatedDocument:
-        """Reads what `to_dict` writes; raises `DocumentError` on unknown, missing or invalid fields."""
+    def from_dict(cls, data: Mapping[str, Any], *, extra: ExtraFields | None = None) -> AnnotatedDocument:
+        """Reads what `to_dict` writes, as `Document.from_dict` does; raises `DocumentError` on what is invalid."""
         where = name_of(data)
-        reject_unknown(data, ("id", "text", "clusters", "warnings", "resolved_text"), where)
-        warnings = check_list(or_empty(data, "warnings"), f"{where}.warnings")
-        clusters = clusters_from(require(data, "clusters", where), where)
-        text = require(data, "text", where)
-        return cls(text, clusters, data.get("id"), list(warnings), data.get("resolved_text"))
+        check_object(data, where)
+        return cls(
+            text=require(data, "text", where),
+            clusters=clusters_from(require(data, "clusters", where), where),
+            id=or_none(data, "id"),
+            warnings=list(check_list(or_empty(data, "warnings"), f"{where}.warnings")),
+            resolved_text=or_none(data, "resolved_text"),
+            extra=_extra(data, _RESULT_FIELDS, extra),
+        )
 
 
 class AnnotationDict(dict[str, Any]):
@@ -261,3 +287,17 @@ class AnnotationDict(dict[str, Any]):
         from .formats.notebook import result_html
 
         return result_html(self)
+
+
+def _extra(data: Mapping[str, Any], fields: tuple[str, ...], seen: ExtraFields | None) -> dict[str, Any]:
+    """The other fields of a row; those who read many rows say what they are themselves."""
+    collected = seen or ExtraFields()
+    taken = collected.take(data, fields)
+    if seen is None:
+        collected.say()
+    return taken
+
+
+def _others(extra: Mapping[str, Any], fields: tuple[str, ...]) -> dict[str, Any]:
+    """What can stand beside the fields: a result's own warnings are not those of the row that it was made from."""
+    return {name: value for name, value in extra.items() if name not in fields}

@@ -13,10 +13,12 @@ from .document_checks import (
     check_offsets,
     check_probability,
     check_string,
+    or_none,
     prune,
     reject_unknown,
     require,
 )
+from .plain_values import advice, is_missing, plain, plain_name
 
 __all__ = [
     "PARENT_KINDS",
@@ -52,17 +54,15 @@ class Candidate:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], where: str = "candidate") -> Candidate:
         reject_unknown(data, ("entity", "prior"), where)
-        candidate = cls(require(data, "entity", where), require(data, "prior", where))
-        check_candidate(candidate, where)
-        return cls(candidate.entity, float(candidate.prior))
+        return check_candidate(cls(require(data, "entity", where), require(data, "prior", where)), where)
 
 
-def check_candidate(candidate: Any, where: str) -> None:
-    """Raises unless the value is a `Candidate` with a name and a prior."""
+def check_candidate(candidate: Any, where: str) -> Candidate:
+    """The candidate in plain form; raises unless the value is a `Candidate` with a name and a prior."""
     if not isinstance(candidate, Candidate):
         raise DocumentError(f"{where}: expected a Candidate, got {type(candidate).__name__}")
-    check_string(candidate.entity, f"{where}.entity")
-    check_probability(candidate.prior, f"{where}.prior", or_none="")
+    entity = check_string(plain_name(candidate.entity), f"{where}.entity")
+    return Candidate(entity, float(check_probability(candidate.prior, f"{where}.prior", or_none="")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class Parent:
     def from_dict(cls, data: Mapping[str, Any], where: str = "parent") -> Parent:
         reject_unknown(data, _PARENT_FIELDS, where)
         require(data, "kind", where)
-        return cls(**data)
+        return cls(**{name: or_none(data, name) for name in data})
 
 
 _PARENT_FIELDS = ("kind", "begin", "end", "text", "entity")
@@ -106,23 +106,24 @@ def _parent_in(parent: Any, mention: Mention, text: str, where: str) -> Parent:
     """The parent with its surface filled in; raises when it does not say what its kind must say."""
     if not isinstance(parent, Parent):
         raise DocumentError(f"{where}: expected a Parent, got {type(parent).__name__}")
-    if not isinstance(parent.kind, str) or parent.kind not in PARENT_KINDS:
+    kind = plain(parent.kind)
+    if not isinstance(kind, str) or kind not in PARENT_KINDS:
         kinds = ", ".join(map(repr, PARENT_KINDS))
-        raise DocumentError(f"{where}.kind: expected one of {kinds}, got {parent.kind!r}")
+        raise DocumentError(f"{where}.kind: expected one of {kinds}, got {kind!r}")
     if parent.kind != "mention":
         for name in ("begin", "end", "text"):
             if getattr(parent, name) is not None:
                 raise DocumentError(f"{where}.{name}: leave it out, the parent is of kind {parent.kind!r}")
     if parent.kind == "entity":
-        check_string(parent.entity, f"{where}.entity")
-    elif parent.entity is not None:
+        return Parent(kind, entity=check_string(plain_name(parent.entity), f"{where}.entity"))
+    if parent.entity is not None:
         raise DocumentError(f"{where}.entity: leave it out, the parent is of kind {parent.kind!r}")
     if parent.kind != "mention":
-        return parent
+        return Parent(kind)
     held = _with_text(Mention(parent.begin, parent.end, parent.text), text, where)  # type: ignore[arg-type]
     if held.offsets == mention.offsets:
         raise DocumentError(f"{where}: {held.begin}..{held.end} is the mention itself; a parent is another mention")
-    return Parent(parent.kind, held.begin, held.end, held.text)
+    return Parent(kind, held.begin, held.end, held.text)
 
 
 _MENTION_PROBABILITIES = ("probability", "edge_probability", "link_probability")
@@ -163,7 +164,7 @@ class Mention:
     def from_dict(cls, data: Mapping[str, Any], where: str = "mention") -> Mention:
         reject_unknown(data, ("begin", "end", "text", *_MENTION_PROBABILITIES, "parent"), where)
         require(data, "begin", where), require(data, "end", where)
-        parent = data.get("parent")
+        parent = or_none(data, "parent")
         return cls(**{**data, "parent": None if parent is None else Parent.from_dict(parent, f"{where}.parent")})
 
 
@@ -188,11 +189,11 @@ class Alternative:
         return cls(require(data, "entity", where), require(data, "probability", where))
 
 
-def _check_alternative(alternative: Any, where: str) -> None:
+def _check_alternative(alternative: Any, where: str) -> Alternative:
     if not isinstance(alternative, Alternative):
         raise DocumentError(f"{where}: expected an Alternative, got {type(alternative).__name__}")
-    check_string(alternative.entity, f"{where}.entity", or_none=" or None for NIL")
-    check_probability(alternative.probability, f"{where}.probability", or_none="")
+    entity = check_string(plain_name(alternative.entity), f"{where}.entity", or_none=" or None for NIL")
+    return Alternative(entity, check_probability(alternative.probability, f"{where}.probability", or_none=""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,12 +231,18 @@ class Cluster:
         reject_unknown(data, ("entity", "probability", "url", "mentions", "alternatives"), where)
         mentions = check_list(require(data, "mentions", where), f"{where}.mentions")
         return cls(
-            tuple(Mention.from_dict(item, f"{where}.mentions[{i}]") for i, item in enumerate(mentions)),
+            tuple(_mention_from(item, f"{where}.mentions[{i}]") for i, item in enumerate(mentions)),
             data.get("entity"),
             data.get("probability"),
-            data.get("url"),
-            None if data.get("alternatives") is None else _alternatives_from(data["alternatives"], where),
+            or_none(data, "url"),
+            None if or_none(data, "alternatives") is None else _alternatives_from(data["alternatives"], where),
         )
+
+
+def _mention_from(item: Any, where: str) -> Mention:
+    """A mention from its data or, as metrics take it, from ``[begin, end]``."""
+    item = plain(item)
+    return Mention(*check_pair(item, where)) if isinstance(item, list | tuple) else Mention.from_dict(item, where)
 
 
 def _alternatives_from(value: Any, where: str) -> tuple[Alternative, ...]:
@@ -247,18 +254,16 @@ def _with_text(mention: Any, text: str, where: str) -> Mention:
     """The mention with its surface filled in; raises when a given surface differs from the text."""
     if not isinstance(mention, Mention):
         raise DocumentError(f"{where}: expected a Mention, got {type(mention).__name__}")
-    check_offsets(mention.begin, mention.end, where, len(text))
-    surface = text[mention.begin : mention.end]
-    if mention.text is not None and mention.text != surface:
+    begin, end = check_offsets(mention.begin, mention.end, where, len(text))
+    surface, given = text[begin:end], plain(mention.text)
+    if not is_missing(given) and given != surface:
         raise DocumentError(
-            f"{where}.text: {mention.text!r} differs from the document's text {surface!r} at "
-            f"{mention.begin}..{mention.end}; offsets count Unicode code points, end exclusive"
+            f"{where}.text: {given!r} differs from the document's text {surface!r} at "
+            f"{begin}..{end}; offsets count Unicode code points, end exclusive"
         )
-    for name in _MENTION_PROBABILITIES:
-        check_probability(getattr(mention, name), f"{where}.{name}")
-    values = {name: getattr(mention, name) for name in _MENTION_PROBABILITIES}
+    values = {name: check_probability(getattr(mention, name), f"{where}.{name}") for name in _MENTION_PROBABILITIES}
     parent = None if mention.parent is None else _parent_in(mention.parent, mention, text, f"{where}.parent")
-    return Mention(mention.begin, mention.end, surface, **values, parent=parent)
+    return Mention(begin, end, surface, **values, parent=parent)
 
 
 def check_clusters(clusters: Any, text: str, where: str) -> list[Cluster]:
@@ -271,21 +276,25 @@ def check_clusters(clusters: Any, text: str, where: str) -> list[Cluster]:
             raise DocumentError(f"{here}: expected a Cluster, got {type(cluster).__name__}")
         if not cluster.mentions:
             raise DocumentError(f"{here}.mentions: a cluster needs at least one mention")
-        check_string(cluster.entity, f"{here}.entity", or_none=" or None for NIL")
-        check_string(cluster.url, f"{here}.url", or_none=" or None")
-        check_probability(cluster.probability, f"{here}.probability")
-        for k, alternative in enumerate(cluster.alternatives or ()):
-            _check_alternative(alternative, f"{here}.alternatives[{k}]")
+        values: dict[str, Any] = {
+            "entity": check_string(plain_name(cluster.entity), f"{here}.entity", or_none=" or None for NIL"),
+            "url": check_string(cluster.url, f"{here}.url", or_none=" or None"),
+            "probability": check_probability(cluster.probability, f"{here}.probability"),
+        }
+        if cluster.alternatives is not None:
+            listed = enumerate(cluster.alternatives)
+            values["alternatives"] = tuple(_check_alternative(a, f"{here}.alternatives[{k}]") for k, a in listed)
         mentions = []
-        for m, mention in enumerate(cluster.mentions):
+        for m, given in enumerate(cluster.mentions):
             spot = f"{here}.mentions[{m}]"
-            mentions.append(_with_text(mention, text, spot))
+            mention = _with_text(given, text, spot)
+            mentions.append(mention)
             if mention.offsets in owner:
                 first = owner[mention.offsets]
                 kind = "duplicate mention" if first.startswith(here + ".") else "mention in two clusters"
                 raise DocumentError(f"{spot}: {kind}, {mention.begin}..{mention.end} is already at {first}")
             owner[mention.offsets] = spot
-        checked.append(replace(cluster, mentions=tuple(mentions)))
+        checked.append(replace(cluster, mentions=tuple(mentions), **values))
     return checked
 
 
@@ -296,10 +305,18 @@ def clusters_from(value: Any, where: str) -> list[Cluster]:
 
 
 def check_pair(value: Any, where: str) -> Offsets:
-    """The offsets of a mention or of ``[begin, end]``; raises when they are no offsets."""
+    """The offsets of a mention, of ``[begin, end]`` or of an object with them; raises when they are no offsets.
+
+    An object has ``begin`` or, as those of token classification pipelines, ``start``; what else it has is not read.
+    """
     if isinstance(value, Mention):
         value = value.offsets
+    value = plain(value)
+    if isinstance(value, Mapping):
+        begin = next((name for name in ("begin", "start") if name in value), None)
+        if begin is None or "end" not in value:
+            raise DocumentError(f"{where}: expected [begin, end] or an object with begin and end, got {dict(value)!r}")
+        value = [value[begin], value["end"]]
     if isinstance(value, str | bytes) or not isinstance(value, Sequence) or len(value) != 2:
-        raise DocumentError(f"{where}: expected [begin, end], got {value!r}")
-    check_offsets(value[0], value[1], where)
-    return value[0], value[1]
+        raise DocumentError(f"{where}: expected [begin, end], got {value!r}{advice(value)}")
+    return check_offsets(value[0], value[1], where)

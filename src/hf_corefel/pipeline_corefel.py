@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack, overload
 
 import torch
 import transformers
+from torch.utils.data import Dataset
 from transformers import AutoModel, Pipeline
 from transformers.pipelines import PIPELINE_REGISTRY
 
+from .agreement import check_agreement
 from .annotating import AnnotationOptions, annotate_batch, check_count
-from .configuration_corefel import longest_span, readable_positions
-from .documents import AnnotatedDocument, Document, DocumentError, check_mention_scope
+from .documents import AnnotatedDocument, Document, check_mention_scope
 from .encoded_document import readable_groups
 from .entity_vectors import projects_from, title_vectorizer
 from .evaluation_mode import evaluation_mode
+from .extra_fields import ExtraFields
+from .handed_over import LazyResults, as_document, is_single, is_stream, items_of, read_batches
 from .hub.fingerprint import check_fingerprint, save_fingerprint
 from .hub.publishing import save_stub
 from .kb import KnowledgeBase
 from .modeling_corefel import CorefELModel, CorefELOutput
+from .plain_values import plain
 from .processing import check_length
 from .processing_corefel import CorefELProcessor, EncodedDocument
 from .repositories import HubOptions, checked_name, weights_version
@@ -173,57 +177,112 @@ class CorefELPipeline(Pipeline):
         AnnotationOptions(**given)
         return before, {}, given
 
-    def __call__(
+    @overload  # a text is an iterable, too
+    def __call__(  # type: ignore[overload-overlap]
+        self, inputs: _Input, *, batch_size: int | None = None, **parameters: Unpack[AnnotationParameters]
+    ) -> dict[str, Any]: ...
+
+    @overload
+    def __call__(  # type: ignore[overload-overlap]
         self,
-        inputs: _Input | Iterable[_Input],
+        inputs: Iterator[_Input] | Dataset[Any],
         *,
         batch_size: int | None = None,
         **parameters: Unpack[AnnotationParameters],
-    ) -> dict[str, Any] | list[dict[str, Any]]:
+    ) -> Iterable[dict[str, Any]]: ...
+
+    @overload
+    def __call__(
+        self, inputs: Iterable[_Input], *, batch_size: int | None = None, **parameters: Unpack[AnnotationParameters]
+    ) -> list[dict[str, Any]]: ...
+
+    def __call__(
+        self, inputs: Any, *, batch_size: int | None = None, **parameters: Unpack[AnnotationParameters]
+    ) -> dict[str, Any] | Iterable[dict[str, Any]]:
         """Annotates texts.
 
         Args:
-            inputs: A text, a `Document` or its dict, or many of these.
+            inputs: A text, a `Document` or its dict (such as a row of a dataset), or many of these: a list, an array or
+                a column, a generator or other iterator, a dataset of ``datasets`` or of torch (``KeyDataset``).
             batch_size: Documents that the model reads at once; the results depend on it by rounding only.
             **parameters: What else the results hold, and which mentions are wanted; see `AnnotationParameters`.
 
         Returns:
-            ``AnnotatedDocument.to_dict()`` of the document, or a list of these in the order of the inputs.
+            ``AnnotatedDocument.to_dict()`` of the document, without its ``extra``, or many of these in the order of the
+            inputs. A generator, an iterator or a stream gives a generator, which reads a batch when its first result is
+            asked for; a dataset of torch gives `LazyResults`, which do so and have its length; all else gives a list.
 
         Raises:
-            DocumentError: When a document is invalid, or too long; the message says what and where.
-            TypeError: When there is no such parameter, or it is of another type.
+            DocumentError: When a document is invalid, or too long; the message says what and where. Of a list nothing
+                is annotated then; a generator gives the results of all documents before it first.
+            TypeError: When there is no such parameter, or it or the inputs are of another type, such as a DataFrame.
             ValueError: When a parameter is out of range.
         """
-        if isinstance(inputs, str | Document | Mapping):
-            document = _as_document(inputs, "inputs")
-            return self.annotate([document], batch_size=batch_size, **parameters)[0].to_dict()
-        return [document.to_dict() for document in self.annotate(inputs, batch_size=batch_size, **parameters)]
+        single = plain(inputs)
+        if not is_single(single):
+            return self._annotated(inputs, _to_dict, batch_size, parameters)
+        extra = ExtraFields()
+        document = as_document(single, "inputs", extra)
+        extra.say()
+        results: list[dict[str, Any]] = self._annotated([document], _to_dict, batch_size, parameters)
+        return results[0]
 
-    def annotate(
+    @overload
+    def annotate(  # type: ignore[overload-overlap]
         self,
-        inputs: Iterable[_Input],
+        inputs: Iterator[_Input] | Dataset[Any],
         *,
         batch_size: int | None = None,
         **parameters: Unpack[AnnotationParameters],
-    ) -> list[AnnotatedDocument]:
-        """As calling the pipeline on many documents, with `AnnotatedDocument`s as results.
+    ) -> Iterable[AnnotatedDocument]: ...
+
+    @overload
+    def annotate(
+        self, inputs: Iterable[_Input], *, batch_size: int | None = None, **parameters: Unpack[AnnotationParameters]
+    ) -> list[AnnotatedDocument]: ...
+
+    def annotate(
+        self, inputs: Any, *, batch_size: int | None = None, **parameters: Unpack[AnnotationParameters]
+    ) -> Iterable[AnnotatedDocument]:
+        """As calling the pipeline on many documents, with `AnnotatedDocument`s, which keep ``extra``, as results.
 
         Raises:
             TypeError: Also when one text, `Document` or dict is given in place of many.
         """
-        if isinstance(inputs, str | Document | Mapping):
+        if is_single(plain(inputs)):
             raise TypeError("inputs: expected many texts or documents; put a single one into a list")
+        results: Iterable[AnnotatedDocument] = self._annotated(
+            inputs, lambda document: document, batch_size, parameters
+        )
+        return results
+
+    def _annotated(
+        self,
+        inputs: Any,
+        finish: Callable[[AnnotatedDocument], Any],
+        batch_size: int | None,
+        parameters: Mapping[str, Any],
+    ) -> Any:
+        """A list, a generator or `LazyResults` of what `finish` makes of each result; arguments are checked at once."""
         before, _, after = self._sanitize_parameters(**parameters)
         before, after = {**self._preprocess_params, **before}, {**self._postprocess_params, **after}
         size = self._batch_size or 1 if batch_size is None else batch_size
         check_count("batch_size", size, least=1)
-        documents = _as_documents(inputs)
-        results: list[AnnotatedDocument] = []
-        for start in range(0, len(documents), size):
-            tensors = self.preprocess(documents[start : start + size], **before)
-            results += self.postprocess(self.forward(tensors), **after)
-        return results
+        wanted = "a text, a Document, its dict, or many of these"
+
+        def results(batches: Iterable[list[Document]]) -> Iterator[Any]:
+            for batch in batches:
+                for document in self.postprocess(self.forward(self.preprocess(batch, **before)), **after):
+                    yield finish(document)
+
+        if not is_stream(inputs):
+            documents = [document for batch in read_batches(items_of(inputs, "inputs", wanted)) for document in batch]
+            return list(results(documents[i : i + size] for i in range(0, len(documents), size)))
+
+        def stream() -> Iterator[Any]:
+            return results(read_batches(items_of(inputs, "inputs", wanted), size))
+
+        return LazyResults(stream, len(inputs)) if hasattr(inputs, "__len__") else stream()
 
     def preprocess(
         self,
@@ -278,32 +337,15 @@ class CorefELPipeline(Pipeline):
             self._pushing = False
 
 
-def _as_documents(inputs: Any) -> list[Document]:
-    """The documents of many inputs; raises on what callers without a type checker may give."""
-    if isinstance(inputs, bytes | bytearray) or not isinstance(inputs, Iterable):
-        kind = type(inputs).__name__
-        raise TypeError(f"inputs: expected a text, a Document, its dict, or many of these; got {kind}")
-    return [_as_document(item, f"inputs[{i}]") for i, item in enumerate(inputs)]
-
-
-def _as_document(item: Any, where: str) -> Document:
-    if isinstance(item, str):
-        return Document(item)
-    if isinstance(item, Document):
-        return item
-    if not isinstance(item, Mapping):
-        raise DocumentError(f"{where}: expected a text, a Document or its dict; got {type(item).__name__}")
-    try:
-        return Document.from_dict(item)
-    except DocumentError as error:
-        if item.get("id") is not None:
-            raise
-        # Without an id the message cannot say which of the documents it is about.
-        raise DocumentError(f"{where}: {error}") from error
+def _to_dict(document: AnnotatedDocument) -> dict[str, Any]:
+    """The result with its own fields only: results have one schema, and a dataset keeps its columns by itself."""
+    document.extra = {}
+    return document.to_dict()
 
 
 def _unread(document: EncodedDocument, options: AnnotationOptions) -> AnnotatedDocument:
-    result = AnnotatedDocument(document.document.text, [], document.document.id, list(document.warnings))
+    source = document.document
+    result = AnnotatedDocument(source.text, [], source.id, list(document.warnings), extra=source.extra)
     if options.resolved_text:
         result.resolved_text = resolve_text(result)
     return result
@@ -321,46 +363,6 @@ def _options_beside(model: CorefELModel, given: Mapping[str, Any]) -> HubOptions
 def _access(options: HubOptions) -> dict[str, Any]:
     """How to reach another repository than the model's: with the same cache and token, but at its own revision."""
     return replace(options, revision=None, subfolder=None).to_kwargs()
-
-
-def check_agreement(model: CorefELModel, processor: CorefELProcessor) -> None:
-    """Check that a processor gives its model what that can read.
-
-    They are saved together, and each says for itself what it needs of the other.
-
-    Raises:
-        ValueError: Naming what does not fit, and the files that say so.
-    """
-    config, settings = model.config, processor.settings
-    here = f"{model.name_or_path or 'the model'}: processor_config.json and config.json do not fit: "
-    scopes, known = sorted(settings["mention_scopes"] or ()), sorted(config.mention_scopes or ())
-    if scopes != known:
-        raise ValueError(
-            f"{here}mention_scopes are {', '.join(scopes) or 'none'} there and {', '.join(known) or 'none'}"
-        )
-    longest = longest_span(settings)
-    if longest > config.longest_span:
-        raise ValueError(
-            f"{here}max_span_words is {longest} there, and {config.longest_span} words are the model's most"
-        )
-    positions = readable_positions(config.encoder_config)
-    if positions is not None and settings["window_size"] > positions:
-        raise ValueError(
-            f"{here}window_size is {settings['window_size']} there, and the encoder reads {positions} pieces"
-        )
-    width = processor.knowledge_base.vector_size
-    if width != config.entity_vector_size:
-        raise ValueError(
-            f"{model.name_or_path or 'the model'}: the vectors of its knowledge base are {width} wide, and "
-            f"entity_vector_size of config.json is {config.entity_vector_size}"
-        )
-    embeddings: Any = model.get_input_embeddings()
-    pieces, rows = len(processor.tokenizer), embeddings.weight.shape[0]
-    if pieces > rows:
-        raise ValueError(
-            f"{model.name_or_path or 'the model'}: its tokenizer has {pieces} pieces, and the encoder knows {rows} "
-            "(vocab_size of encoder_config in config.json); take the tokenizer that it was trained with"
-        )
 
 
 def load_pipeline(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .document_checks import DocumentError, check_list, check_offsets, check_string, reject_unknown, require
+from .plain_values import plain_name
 
 __all__ = ["Turn", "check_turns"]
 
@@ -20,8 +21,8 @@ class Turn:
     Attributes:
         begin: First code point of what is said; the speaker's name before it is no part of it.
         end: One past the last code point.
-        speaker: Name of the speaker. Turns with one name are by one person; where the name stands in the text too, a
-            mention of it is known to be that person.
+        speaker: Name of the speaker; an integer becomes its digits. Turns with one name are by one person; where the
+            name stands in the text too, a mention of it is known to be that person.
     """
 
     begin: int
@@ -57,8 +58,8 @@ def check_turns(value: Any, length: int, where: str) -> list[Turn]:
         turn = Turn.from_dict(item, here) if isinstance(item, Mapping) else item
         if not isinstance(turn, Turn):
             raise DocumentError(f"{here}: expected an object with begin, end and speaker, got {type(turn).__name__}")
-        check_offsets(turn.begin, turn.end, here, length)
-        check_string(turn.speaker, f"{here}.speaker")
+        begin, end = check_offsets(turn.begin, turn.end, here, length)
+        turn = Turn(begin, end, check_string(plain_name(turn.speaker), f"{here}.speaker"))
         if not turn.speaker.strip():
             raise DocumentError(f"{here}.speaker: {turn.speaker!r} is no name; leave out a turn of nobody")
         turns.append((i, turn))

@@ -395,3 +395,39 @@ def test_real_model_writes_a_page(tiny_folder: Path, tmp_path: Path) -> None:
     written = page.read_text(encoding="utf-8")
     assert "she → " in written
     assert "Then Anna Berg left Oslo." in written
+
+
+def test_other_fields_of_lines_are_carried_over_and_named_once(pipeline: FakePipeline) -> None:
+    lines = [
+        {"id": 7, "text": Path("a.txt").read_text(encoding="utf-8"), "url": "u", "score": [1, None]},
+        {"text": Path("b.txt").read_text(encoding="utf-8"), "url": "v", "mention": [], "warnings": ["old"]},
+        {"text": Path("b.txt").read_text(encoding="utf-8"), "url": "w"},
+    ]
+    for name in ("one.jsonl", "two.jsonl"):
+        Path(name).write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    status, out, err = run("one.jsonl", "two.jsonl", "--json")
+    said = "hf-corefel: warning: fields that are kept aside and not read, as a document does not have them: "
+    assert (status, err.splitlines()) == (
+        0,
+        [f"{said}'url', 'score'", f"{said}'mention' (did you mean 'mentions'?), 'warnings'"],
+    )
+    found = [json.loads(line) for line in out.splitlines()]
+    assert [(item["id"], item["url"]) for item in found] == [
+        *((7, "u"), ("one.jsonl:2", "v"), ("one.jsonl:3", "w")),
+        *((7, "u"), ("two.jsonl:2", "v"), ("two.jsonl:3", "w")),
+    ]
+    assert found[0]["score"] == [1, None] and found[1]["mention"] == []
+    assert [{**found[1], "id": "b.txt"}[name] for name in ("text", "clusters", "warnings")] == [
+        expected("b.txt").to_dict()[name] for name in ("text", "clusters", "warnings")
+    ]
+    status, again, err = run("one.jsonl", "two.jsonl", "--json", "--quiet")
+    assert (status, again, err) == (0, out, "")
+
+
+def test_an_integer_id_names_files_and_tables(pipeline: FakePipeline) -> None:
+    Path("one.jsonl").write_text(
+        json.dumps({"id": 0, "text": Path("a.txt").read_text(encoding="utf-8")}) + "\n", encoding="utf-8"
+    )
+    assert run("one.jsonl")[1].startswith("0: ")
+    assert run("one.jsonl", "--output", "out/", "--format", "html")[0] == 0
+    assert "<h1>0</h1>" in Path("out/0.html").read_text(encoding="utf-8").replace("<bdi>", "").replace("</bdi>", "")

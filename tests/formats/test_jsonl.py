@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import gzip
 import json
 import re
@@ -15,11 +16,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hf_corefel import Alternative, AnnotatedDocument, Candidate, Cluster, Document, DocumentError, Mention, Parent
+from hf_corefel.extra_fields import ExtraFieldWarning
 from hf_corefel.formats import read_jsonl, write_jsonl
 from hf_corefel.formats.json_text import json_list, json_text
 
@@ -198,7 +201,7 @@ WRONG = {
     b'{"text": "a"': r"no valid JSON: .*\(column 13\)",
     b'{"text": "\xff"}': r"not UTF-8 \(byte 0xff at position 10\)",
     b'["text"]': "expected an object with fields, got list",
-    b'{"txet": "a"}': "unknown field 'txet'; the known fields are candidates, clusters, id,",
+    b'{"txet": "a"}': "missing field 'text'; is it 'txet'\\?",
     b'{"id": "x"}': "document 'x': missing field 'text'",
     json.dumps(LONG).encode(): r"document\.clusters\[0\]\.mentions\[0\]: offsets 0\.\.9 lie outside the text",
     b'{"text": ' + b"1" * 5000 + b"}": "no valid JSON: Exceeds the limit",
@@ -226,12 +229,44 @@ def test_what_comes_before_an_error_is_given(tmp_path: Path) -> None:
         next(documents)
 
 
-@pytest.mark.parametrize(("kind", "line"), [(AnnotatedDocument, GOLD), (Document, RESULT)])
-def test_the_kinds_are_not_mixed_up(tmp_path: Path, kind: Any, line: Any) -> None:
+@pytest.mark.parametrize(
+    ("kind", "line", "names"),
+    [(AnnotatedDocument, GOLD, "'words', 'spans', 'candidates'"), (Document, RESULT, "'warnings'")],
+)
+def test_what_only_the_other_kind_has_is_kept_aside_and_named(tmp_path: Path, kind: Any, line: Any, names: str) -> None:
     path = tmp_path / "other.jsonl"
-    write_jsonl(path, [line])
-    with pytest.raises(DocumentError, match=r"other\.jsonl:1: document 'one': unknown field"):
-        list(read_jsonl(path, kind))
+    write_jsonl(path, [line, line])
+    with pytest.warns(ExtraFieldWarning, match=f"a document does not have them: {names}$") as caught:
+        read = list(read_jsonl(path, kind))
+    assert len(caught) == 1
+    kept = {"warnings": [], **line.to_dict()} if kind is AnnotatedDocument else line.to_dict()
+    assert [document.to_dict() for document in read] == [kept] * 2
+
+
+def test_other_fields_of_lines_come_back_and_are_named_once(tmp_path: Path) -> None:
+    path = tmp_path / "other.jsonl"
+    lines = [{"text": "a", "id": 7, "url": "u", "tags": [1, {"x": None}]}, {"text": "b", "url": "v", "mention": []}]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    with pytest.warns(ExtraFieldWarning) as caught:
+        documents = list(read_jsonl(path))
+    assert [str(warning.message).rpartition("them: ")[2] for warning in caught] == [
+        "'url', 'tags'",
+        "'mention' (did you mean 'mentions'?)",
+    ]
+    assert {Path(warning.filename).name for warning in caught} == {"test_jsonl.py"}
+    assert [document.extra for document in documents] == [
+        {"url": "u", "tags": [1, {"x": None}]},
+        {"url": "v", "mention": []},
+    ]
+    write_jsonl(path, documents)
+    assert [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] == lines
+
+
+def test_what_json_lacks_is_written_as_text(tmp_path: Path) -> None:
+    made = Document("a", extra={"day": datetime.date(2024, 5, 1), "score": np.float32(0.5), "ids": np.arange(2)})
+    write_jsonl(tmp_path / "a.jsonl", [made])
+    written = json.loads((tmp_path / "a.jsonl").read_text(encoding="utf-8"))
+    assert written == {"text": "a", "day": "2024-05-01", "score": 0.5, "ids": [0, 1]}
 
 
 def test_good_files_are_read_without_a_warning(tmp_path: Path) -> None:

@@ -285,3 +285,20 @@ def test_any_table_is_found_again(
         row = expected.get(normal_form(surface), {})
         found = sorted(row.items(), key=lambda pair: (-pair[1], pair[0]))[:limit]
         assert names_and_priors(loaded, surface, limit) == names_and_priors(built, surface, limit) == found
+
+
+def test_strings_of_numpy_are_names_and_surfaces(tmp_path: Path) -> None:
+    text = np.str_
+    built = KnowledgeBase.build(
+        [(text("Oslo"), [(text("Oslo"), np.float32(0.5)), (text("Oslo_(band)"), np.float64(0.25))])],
+        vectors=(np.array(["Oslo", "Oslo_(band)"]), np.eye(2, dtype=np.float32)),  # type: ignore[arg-type]
+        descriptions={text("Oslo"): text("a city")},
+    )
+    built.add(text("Bergen"), [text("Bergen")], prior=np.float32(0.5), vector=np.ones(2, dtype=np.float32))  # type: ignore[arg-type]
+    built.save_pretrained(tmp_path / "kb")
+    for kb in (built, KnowledgeBase.from_pretrained(tmp_path / "kb")):
+        assert kb.candidates(text("Oslo")) == [Candidate("Oslo", 0.5), Candidate("Oslo_(band)", 0.25)]
+        assert [type(candidate.entity) for candidate in kb.candidates(text("Bergen"))] == [str]
+        assert (kb.description(text("Oslo")), kb.entity_id(text("Oslo"))) == ("a city", kb.entity_id("Oslo"))
+    counted = KnowledgeBase.from_counts([(text("Oslo"), text("Oslo"), np.int64(3))])
+    assert [candidate.entity for candidate in counted.candidates("Oslo")] == ["Oslo"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,6 +28,7 @@ from hf_corefel.cli.outputs import Format, Output, UnwritableOutputError, format
 from hf_corefel.cli.rendering import ProgressBar
 from hf_corefel.cli.silence import silent_transformers
 from hf_corefel.documents import AnnotatedDocument, Document, DocumentError
+from hf_corefel.extra_fields import ExtraFields
 from hf_corefel.formats.jsonl import MAX_LINE_BYTES
 
 __all__ = ["MentionScope", "annotate"]
@@ -104,6 +106,7 @@ def annotate(
     """Annotate texts: clusters of mentions, each with its entity or NIL.
 
     A line of a .jsonl file is an object with "text", and what is known of it already: "id", "mentions", "candidates" …
+    Its other fields are carried over to lines of JSON as they are.
     A file or line that cannot be read or annotated is named on standard error, the others are done all the same,
     and the exit status is 1.
     """
@@ -129,7 +132,8 @@ def annotate(
                 notices,
                 quiet=quiet,
             )
-            items = (item for name in files for item in read_documents(name, input_kind, max_line_bytes))
+            extra = ExtraFields(job.warn)
+            items = (item for name in files for item in read_documents(name, input_kind, max_line_bytes, extra))
             target.take(job.run(items, batch_size))
         notices.finish()
     except UnwritableOutputError as error:
@@ -255,12 +259,20 @@ class _Job:
                 hint = "" if foreseen else f"; set {TRACEBACK_VARIABLE}=1 to see where it comes from"
                 self._fail(f"cannot annotate {batch[0].id}: {reason}{hint}")
             return
-        for data in found:
+        for source, data in zip(batch, found, strict=True):
             document = AnnotatedDocument.from_dict(data)
+            if source.extra:
+                document = replace(document, extra=source.extra)
             with self._progress.aside():
                 yield document
                 self._notices.take(document)
             self._progress.advance()
+
+    def warn(self, message: str) -> None:
+        """Prints a warning, unless quiet; the bar is off the screen meanwhile."""
+        if not self._quiet:
+            with self._progress.aside():
+                complain(f"warning: {message}")
 
     def _fail(self, message: str) -> None:
         self.failed = True

@@ -14,6 +14,7 @@ from typing import IO, cast
 from zlib import error as ZlibError
 
 from hf_corefel.documents import Document, DocumentError
+from hf_corefel.extra_fields import ExtraFields
 from hf_corefel.formats.jsonl import MAX_LINE_BYTES, documents_of_lines
 from hf_corefel.utils.files import FileIdentity, file_identity
 
@@ -113,7 +114,10 @@ def count_documents(names: Sequence[str], kind: InputFormat | None = None) -> in
 
 
 def read_documents(
-    name: str, kind: InputFormat | None = None, max_bytes: int = MAX_LINE_BYTES
+    name: str,
+    kind: InputFormat | None = None,
+    max_bytes: int = MAX_LINE_BYTES,
+    extra: ExtraFields | None = None,
 ) -> Iterator[Document | UnreadableInputError]:
     """The documents of a file, each with an id; in the place of one that cannot be read, the error.
 
@@ -126,6 +130,7 @@ def read_documents(
         name: The file; ``-`` is standard input.
         kind: What it holds; what its name says when None.
         max_bytes: Bytes that a text, or a line of documents, may have. More are never in memory.
+        extra: Names the fields that a document does not have.
     """
     try:
         holds = _format(name, kind)
@@ -136,7 +141,7 @@ def read_documents(
                     raise UnreadableInputError(f"{name}: longer than {max_bytes:,} bytes (--max-line-bytes)")
                 yield Document(data.decode("utf-8-sig"), id=name)
                 return
-            for number, found in documents_of_lines(file, Document, max_bytes):
+            for number, found in documents_of_lines(file, Document, max_bytes, extra):
                 if isinstance(found, DocumentError):
                     hint = "; say --input-format text for a file of plain text" if "no valid JSON" in str(found) else ""
                     yield UnreadableInputError(f"{name}:{number}: {found}{hint}")

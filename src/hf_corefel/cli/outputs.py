@@ -128,7 +128,7 @@ class Output:
         """
         if self._is_folder:
             for document in documents:
-                self._write(self._path_for(document.id or STDIN), iter([document]))
+                self._write(self._path_for(STDIN if document.id is None else str(document.id)), iter([document]))
         elif self._target is not None:
             self._write(self._target, documents)
         else:

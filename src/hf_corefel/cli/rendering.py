@@ -123,7 +123,8 @@ def document_heading(name: str, document: AnnotatedDocument) -> Text:
 
 def show_document(document: AnnotatedDocument, stream: TextIO | None = None) -> None:
     """Prints heading, warnings, table and resolved text of a document."""
-    show(document_heading(document.id or "", document), *_warning_lines(document), Text(), stream=stream)
+    name = "" if document.id is None else str(document.id)
+    show(document_heading(name, document), *_warning_lines(document), Text(), stream=stream)
     if document.clusters:
         show(clusters_table(document, make_console(stream).width), Text(), stream=stream)
     if document.resolved_text is not None:

@@ -34,7 +34,9 @@ def render_html(documents: Iterable[AnnotatedDocument], *, title: str | None = N
         lines so do the characters that turn the direction of what follows them.
     """
     documents = list(documents)
-    names = [f"Document {d}" if document.id is None else document.id for d, document in enumerate(documents, start=1)]
+    names = [
+        f"Document {d}" if document.id is None else str(document.id) for d, document in enumerate(documents, start=1)
+    ]
     heading = title if title is not None else names[0] if len(names) == 1 else f"{len(names)} documents"
     clusters = [cluster for document in documents for cluster in document.clusters]
     coloured = [sum(not is_alone(cluster) for cluster in document.clusters) for document in documents]

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from ..plain_values import plain
+
 __all__ = ["escape_unprintable", "json_list", "json_text"]
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
@@ -23,9 +25,10 @@ def json_text(value: Any, *, indent: int | None = None, ascii_only: bool = False
             direction of writing, and other format characters.
 
     Returns:
-        Valid JSON, the same value whatever is escaped. Lone surrogates, which UTF-8 lacks, always are.
+        Valid JSON, the same value whatever is escaped. Lone surrogates, which UTF-8 lacks, always are. Numbers and
+        arrays of other libraries are plain, and what JSON has no form for, such as a date, is a string.
     """
-    text = json.dumps(value, ensure_ascii=ascii_only, indent=indent)
+    text = json.dumps(value, ensure_ascii=ascii_only, indent=indent, default=_as_text)
     return escape_unprintable(text) if printable else _SURROGATES.sub(_escape, text)
 
 
@@ -44,6 +47,11 @@ def escape_unprintable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() or char == "\n" else _escape(char) for char in text)
+
+
+def _as_text(value: Any) -> Any:
+    made = plain(value)
+    return str(value) if made is value else made
 
 
 def _escape(char: str | re.Match[str]) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, Any, TypeVar, cast, overload
 
 from ..documents import AnnotatedDocument, Document, DocumentError
+from ..extra_fields import ExtraFields
 from ..utils.files import whole_file
 from .json_text import json_text
 
@@ -52,7 +53,8 @@ def read_jsonl(
 ) -> Iterator[Any]:
     """Reads documents from JSON lines, one by one.
 
-    Blank lines are passed over. A byte order mark at the beginning is left out.
+    Blank lines are passed over. A byte order mark at the beginning is left out. Fields that a document does not have
+    are in its ``extra``; an `ExtraFieldWarning` names each of them once.
 
     Args:
         path: The file, UTF-8; one that ends in ``.gz`` is decompressed.
@@ -69,8 +71,9 @@ def read_jsonl(
         OSError: When the file cannot be read.
     """
     path = Path(path)
+    extra = ExtraFields()
     with _open(path) as file:
-        for number, found in documents_of_lines(file, kind, max_line_bytes):
+        for number, found in documents_of_lines(file, kind, max_line_bytes, extra):
             if not isinstance(found, DocumentError):
                 yield found
             elif strict:
@@ -80,7 +83,7 @@ def read_jsonl(
 
 
 def documents_of_lines(
-    file: IO[bytes], kind: type[D], max_line_bytes: int = MAX_LINE_BYTES
+    file: IO[bytes], kind: type[D], max_line_bytes: int = MAX_LINE_BYTES, extra: ExtraFields | None = None
 ) -> Iterator[tuple[int, D | DocumentError]]:
     """The documents of a file of JSON lines with the numbers of their lines; for an invalid line what is wrong.
 
@@ -88,17 +91,20 @@ def documents_of_lines(
         file: The lines, an opened binary file.
         kind: What a line holds.
         max_line_bytes: Bytes that a line may have.
+        extra: Names the fields that a document does not have, over one file or several.
 
     Yields:
         Numbers from 1, without those of blank lines, each with the document or with the error that says which field
         is wrong and how to mend it.
     """
+    extra = extra or ExtraFields()
     for number, raw in limited_lines(file, max_line_bytes):
         if raw is None:
             yield number, DocumentError(f"longer than {max_line_bytes:,} bytes (max_line_bytes)")
         elif raw.strip():
             try:
-                found: D | DocumentError = kind.from_dict(_parse(raw, first=number == 1))
+                found: D | DocumentError = kind.from_dict(_parse(raw, first=number == 1), extra=extra)
+                extra.say()
             except DocumentError as error:
                 found = error
             except RecursionError:  # lists that are parsed may still be nested too deeply to be talked about

@@ -29,7 +29,7 @@ def notebook_html(document: AnnotatedDocument) -> str:
         document: The document; as on a page, with evidence and alternatives if it has them.
     """
     place = f"corefel-{secrets.token_hex(6)}"
-    name = "Annotated document" if document.id is None else document.id
+    name = "Annotated document" if document.id is None else str(document.id)
     name = name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
     coloured = sum(not is_alone(cluster) for cluster in document.clusters)
     colours = min(coloured, MOST_COLOURS)

@@ -276,7 +276,7 @@ class KnowledgeBase(SavedKnowledgeBase):
             KnowledgeBaseError: When a name, prior, text or vector is none that `build` would take, or a prior is
                 given of what is none of the surfaces.
         """
-        check_key(entity, "add", "entity")
+        entity = check_key(entity, "add", "entity")
         rows = [(self._spellings(key)[0], given) for key, given in check_surfaces(entity, surfaces, prior)]
         if wikidata is not None:
             check_wikidata(wikidata, entity)

@@ -11,6 +11,7 @@ from itertools import count
 from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
 
+from ..plain_values import plain
 from .errors import KnowledgeBaseError
 from .normal_form import normal_form
 
@@ -49,6 +50,7 @@ def check_key(value: object, where: str, what: str) -> str:
     Raises:
         KnowledgeBaseError: When it is no string, empty, has a NUL, or is no valid Unicode.
     """
+    value = plain(value)  # a trie takes no string of numpy
     if not isinstance(value, str):
         raise KnowledgeBaseError(f"{where}: expected a string as {what}, got {shown(value)}")
     if not value:
@@ -152,7 +154,7 @@ def check_counts(counts: Iterable[Any]) -> Iterator[tuple[str, str, float]]:
         where = f"counts[{i}]"
         if isinstance(row, str | bytes) or not isinstance(row, Sequence) or len(row) != 3:
             raise KnowledgeBaseError(f"{where}: expected a triple (surface, entity, count), got {shown(row)}")
-        surface, entity, given = row
+        surface, entity, given = map(plain, row)
         for what, value in (("surface", surface), ("entity", entity)):
             if not isinstance(value, str):
                 raise KnowledgeBaseError(f"{where}: expected a string as {what}, got {shown(value)}")

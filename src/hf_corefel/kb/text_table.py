@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..plain_values import plain
 from .checking import check_offsets, check_slices, refuse
 from .errors import KnowledgeBaseError
 from .storage import offsets_of
@@ -69,7 +70,7 @@ class TextTable:
         Raises:
             KnowledgeBaseError: When a text is no string, or no valid Unicode.
         """
-        encoded = {entities[name]: encode_text(text, name, what) for name, text in texts.items()}
+        encoded = {entities[plain(name)]: encode_text(text, name, what) for name, text in texts.items()}
         return cls.of(len(entities), encoded)
 
     @classmethod

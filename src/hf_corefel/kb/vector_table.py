@@ -9,6 +9,7 @@ from typing import Literal, cast, get_args
 
 import numpy as np
 
+from ..plain_values import plain
 from .checking import check_finite, check_ids
 from .errors import KnowledgeBaseError
 
@@ -29,8 +30,8 @@ def named_vectors(vectors: NamedVectors | None) -> tuple[list[str], np.ndarray]:
     if vectors is None:
         return [], np.zeros((0, 0), dtype=np.float32)
     if isinstance(vectors, Mapping):
-        names = list(vectors)
-        rows = [np.asarray(vectors[name]) for name in names]
+        names = list(map(plain, vectors))
+        rows = [np.asarray(vector) for vector in vectors.values()]
         for name, row in zip(names, rows, strict=True):
             if row.shape != rows[0].shape or row.ndim != 1:
                 raise KnowledgeBaseError(
@@ -38,7 +39,7 @@ def named_vectors(vectors: NamedVectors | None) -> tuple[list[str], np.ndarray]:
                 )
         matrix = np.stack(rows) if rows else np.zeros((0, 0), dtype=np.float32)
     else:
-        names, matrix = list(vectors[0]), np.asarray(vectors[1])
+        names, matrix = list(map(plain, vectors[0])), np.asarray(vectors[1])
         if matrix.ndim != 2 or len(matrix) != len(names):
             raise KnowledgeBaseError(f"vectors: expected an array [{len(names)}, D], got shape {matrix.shape}")
         if len(set(names)) != len(names):

@@ -11,6 +11,7 @@ from urllib.parse import quote
 import numpy as np
 
 from ..documents import Candidate
+from ..plain_values import plain
 from .fallback import Fallback, FallbackIndex, build_fallback_index, check_fallback
 from .lookup import find_candidates
 from .normal_form import SURFACE_FORM
@@ -155,7 +156,7 @@ class KnowledgeBaseView:
 
     def entity_id(self, name: str) -> int | None:
         """The id of an entity, None when it is unknown."""
-        return self._changes.state.entity_id(self._tables, name)
+        return self._changes.state.entity_id(self._tables, plain(name))
 
     def vectors(self, ids: np.ndarray | Sequence[int]) -> np.ndarray:
         """Vectors of entities, dequantised.

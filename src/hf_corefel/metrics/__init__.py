@@ -11,7 +11,7 @@ from hf_corefel.metrics.coreference import b_cubed, ceaf_e, ceaf_m, lea, mention
 from hf_corefel.metrics.counts import PrecisionRecallF1, Share
 from hf_corefel.metrics.evaluation import Scores, evaluate, score_clusters, score_document, score_documents
 from hf_corefel.metrics.linking import HardCases, el_hard, el_mention, el_soft, hard_cases
-from hf_corefel.metrics.nested import evaluate_nested, read_nested
+from hf_corefel.metrics.nested import evaluate_nested, read_nested, read_nested_pairs
 from hf_corefel.metrics.pronouns import PRONOUNS, PronounRecall, pronoun_recall
 from hf_corefel.metrics.spans import SpanRecall, span_recall
 
@@ -42,6 +42,7 @@ __all__ = [
     "muc",
     "pronoun_recall",
     "read_nested",
+    "read_nested_pairs",
     "score_clusters",
     "score_document",
     "score_documents",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from typing import Any
 
@@ -165,8 +165,8 @@ def _difference(gold: Document, predicted: AnnotatedDocument) -> str:
 
 
 def score_documents(
-    gold: Sequence[Document],
-    predicted: Sequence[AnnotatedDocument],
+    gold: Iterable[Document],
+    predicted: Iterable[AnnotatedDocument],
     *,
     candidates: CandidateFunction | None = None,
 ) -> list[Scores]:
@@ -175,6 +175,7 @@ def score_documents(
     Raises:
         DocumentError: When the numbers of documents differ, and as `score_document`.
     """
+    gold, predicted = list(gold), list(predicted)
     if len(gold) != len(predicted):
         raise DocumentError(
             f"{len(gold)} gold documents but {len(predicted)} predictions; they are matched by position"
@@ -183,8 +184,8 @@ def score_documents(
 
 
 def evaluate(
-    gold: Sequence[Document],
-    predicted: Sequence[AnnotatedDocument],
+    gold: Iterable[Document],
+    predicted: Iterable[AnnotatedDocument],
     *,
     candidates: CandidateFunction | None = None,
 ) -> dict[str, float]:
@@ -193,8 +194,8 @@ def evaluate(
     With no documents, or nothing to find, or nothing predicted, the scores concerned are 0.
 
     Args:
-        gold: Documents with gold clusters.
-        predicted: Their annotations, in the same order.
+        gold: Documents with gold clusters, in a list or one by one.
+        predicted: Their annotations, in the same order; likewise, such as the pipeline's generator.
         candidates: Gives the entities that a gold mention's surface may stand for, for the accuracy on hard
             cases. None takes each document's own ``candidates``.
 

@@ -1,12 +1,12 @@
 """Scores of nested lists and dicts, the form in which predictions travel as JSON or through Arrow.
 
 A document is a list of clusters ``{"mentions": [[begin, end], ...], "entity": "Oslo"}``, where the entity is
-``""`` for NIL. Offsets are any two integers that mean the same span on both sides: code points, or tokens.
+``""`` for NIL. Offsets are any two integers that mean the same span on both sides: code points, or tokens. Results of
+the pipeline, rows of the corpora, `Document` and `AnnotatedDocument` are read as they are.
 """
 
 from __future__ import annotations
 
-import operator
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -14,8 +14,9 @@ from typing import Any
 from hf_corefel.metrics.bootstrap import Addable, bootstrap_interval
 from hf_corefel.metrics.evaluation import Scores, score_clusters
 from hf_corefel.metrics.spans import SpanRecall, span_recall
+from hf_corefel.plain_values import advice, is_missing, is_table, plain, plain_name
 
-__all__ = ["NestedCluster", "evaluate_nested", "read_nested"]
+__all__ = ["NestedCluster", "evaluate_nested", "read_nested", "read_nested_pairs"]
 
 NestedCluster = dict[str, Any]
 Offsets = tuple[int, int]
@@ -25,57 +26,116 @@ def read_nested(documents: Any, name: str) -> list[list[NestedCluster]]:
     """Checks clusters from outside and brings them into one form: lists, ints, and ``""`` for NIL.
 
     Args:
-        documents: A list of documents, each a list of clusters. Tuples and integer arrays pass for lists,
-            and None for ``""``.
+        documents: Documents, in a list or one by one: each a list of clusters, or something with ``clusters``, such as
+            a result of the pipeline. A cluster is a dict or a `Cluster`, a mention ``[begin, end]``, a dict with these,
+            or a `Mention`; other fields than ``mentions`` and ``entity`` are not read. Tuples and integer arrays pass
+            for lists, and None for ``""``.
         name: What they are called in messages, for example ``"predictions"``.
 
     Raises:
         ValueError: When something has another form, or a mention is in two clusters of a document or twice in
             one; the message says where and what was expected.
     """
-    return [
-        _read_document(document, f"{name}[{d}]")
-        for d, document in enumerate(_items(documents, name, "a list of documents"))
-    ]
+    return _read_documents(_documents(documents, name), name)
+
+
+def read_nested_pairs(predictions: Any, references: Any) -> tuple[list[list[NestedCluster]], list[list[NestedCluster]]]:
+    """Reads predicted and gold documents, as `read_nested` does, and checks that they belong together.
+
+    Raises:
+        ValueError: Also when their numbers differ, or two documents at the same place have different ids or texts.
+    """
+    predicted, gold = _documents(predictions, "predictions"), _documents(references, "references")
+    if len(predicted) != len(gold):
+        raise ValueError(f"{len(predicted)} predictions but {len(gold)} references; they are matched by position")
+    for d, (left, right) in enumerate(zip(predicted, gold, strict=True)):
+        for field in ("id", "text"):
+            ours, theirs = plain(_field(left, field)), plain(_field(right, field))
+            if not is_missing(ours) and not is_missing(theirs) and ours != theirs:
+                raise ValueError(
+                    f"predictions[{d}] has the {field} {reprlib.repr(ours)}, but references[{d}] has "
+                    f"{reprlib.repr(theirs)}; they are matched by position"
+                )
+    return _read_documents(predicted, "predictions"), _read_documents(gold, "references")
+
+
+def _documents(documents: Any, name: str) -> list[Any]:
+    if is_table(documents):
+        raise ValueError(
+            f"{name}: expected a list of documents, got a {type(documents).__name__}" + advice(documents, "clusters")
+        )
+    if _is_document(documents):
+        raise ValueError(f"{name}: expected a list of documents, got a single one; put it into a list")
+    return _items(documents, name, "a list of documents")
+
+
+def _read_documents(documents: list[Any], name: str) -> list[list[NestedCluster]]:
+    return [_read_document(document, f"{name}[{d}]") for d, document in enumerate(documents)]
+
+
+_ABSENT: Any = object()
+
+
+def _field(item: Any, name: str, default: Any = None) -> Any:
+    """A field of a dict, or of an object."""
+    return item.get(name, default) if isinstance(item, Mapping) else getattr(item, name, default)
+
+
+def _is_document(item: Any) -> bool:
+    return _field(item, "clusters", _ABSENT) is not _ABSENT
 
 
 def _read_document(document: Any, where: str) -> list[NestedCluster]:
     clusters: list[NestedCluster] = []
     seen: dict[Offsets, int] = {}
+    unlinked = _ABSENT
+    if _is_document(document):
+        # There a missing entity is NIL.
+        unlinked = None
+        document = plain(_field(document, "clusters"))
+        where = f"{where}.clusters"
+        if is_missing(document):
+            raise ValueError(f"{where}: missing; the document has no annotation")
     for c, cluster in enumerate(_items(document, where, "a list of clusters")):
         place = f"{where}[{c}]"
-        if not isinstance(cluster, Mapping) or set(cluster) != {"mentions", "entity"}:
+        mentions, entity = _field(cluster, "mentions", _ABSENT), _field(cluster, "entity", unlinked)
+        if mentions is _ABSENT or entity is _ABSENT:
             got = f"the fields {sorted(map(str, cluster))}" if isinstance(cluster, Mapping) else reprlib.repr(cluster)
             raise ValueError(f"{place}: expected a dict with the fields 'mentions' and 'entity', got {got}")
-        entity = "" if cluster["entity"] is None else cluster["entity"]
+        entity = plain_name(entity)
+        entity = "" if entity is None else entity
         if not isinstance(entity, str):
             raise ValueError(f"{place}['entity']: expected a string, '' for NIL, got {reprlib.repr(entity)}")
-        mentions = _read_spans(cluster["mentions"], f"{place}['mentions']")
-        for mention in mentions:
-            if mention in seen:
+        spans = _read_spans(mentions, f"{place}['mentions']")
+        for span in spans:
+            if span in seen:
                 raise ValueError(
-                    f"{place}['mentions']: {list(mention)} is already in cluster {seen[mention]}; "
+                    f"{place}['mentions']: {list(span)} is already in cluster {seen[span]}; "
                     "a mention has one cluster and comes once"
                 )
-            seen[mention] = c
-        clusters.append({"mentions": [list(mention) for mention in mentions], "entity": entity})
+            seen[span] = c
+        clusters.append({"mentions": [list(span) for span in spans], "entity": entity})
     return clusters
 
 
 def _read_spans(spans: Any, where: str) -> list[Offsets]:
     pairs: list[Offsets] = []
     for m, span in enumerate(_items(spans, where, "a list of [begin, end]")):
-        pair = _items(span, f"{where}[{m}]", "[begin, end]")
-        if len(pair) != 2 or any(isinstance(offset, bool) or not hasattr(offset, "__index__") for offset in pair):
+        pair = [_field(span, "begin", _ABSENT), _field(span, "end", _ABSENT)]
+        if any(offset is _ABSENT for offset in pair):
+            pair = _items(span, f"{where}[{m}]", "[begin, end]")
+        pair = [plain(offset) for offset in pair]
+        if len(pair) != 2 or any(type(offset) is not int for offset in pair):
             raise ValueError(f"{where}[{m}]: expected [begin, end], two integers, got {reprlib.repr(span)}")
-        pairs.append((operator.index(pair[0]), operator.index(pair[1])))
+        pairs.append((pair[0], pair[1]))
     return pairs
 
 
 def _items(value: Any, where: str, what: str, count: int | None = None) -> list[Any]:
     """The items of something like a list; raises when it is something else, or not ``count`` of them."""
+    value = plain(value)
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
-        raise ValueError(f"{where}: expected {what}, got {reprlib.repr(value)}")
+        raise ValueError(f"{where}: expected {what}, got {reprlib.repr(value)}{advice(value, 'clusters')}")
     items = list(value)
     if count is not None and len(items) != count:
         raise ValueError(f"{where}: expected {what}, {count} of them, got {len(items)}")
@@ -121,10 +181,8 @@ def evaluate_nested(
         ValueError: When an argument has another form, the numbers of documents differ, or an interval is asked of
             an unknown key or of no documents.
     """
-    predicted, gold = read_nested(predictions, "predictions"), read_nested(references, "references")
+    predicted, gold = read_nested_pairs(predictions, references)
     count = len(gold)
-    if len(predicted) != count:
-        raise ValueError(f"{len(predicted)} predictions but {count} references; they are matched by position")
     listed = _per_document(candidates, "candidates", count)
     words = _per_document(texts, "texts", count)
     scores = [_score(predicted[d], gold[d], listed[d], words[d], d) for d in range(count)]

@@ -12,6 +12,8 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from ..documents import Document, DocumentError
+from ..extra_fields import ExtraFields
+from ..handed_over import items_of
 from ..processing_corefel import CorefELProcessor
 from .cutting import Cut, cut_document
 
@@ -26,8 +28,10 @@ class DocumentDataset(Dataset[tuple[int, Document]]):
 
     Args:
         documents: `Document`s, or their dicts (as a `datasets` dataset gives them), with gold clusters. All are read
-            into memory, those of a stream too.
+            into memory, those of a stream too, without columns that a document does not have.
         max_words: Documents of more words are cut, see `hf_corefel.training.cutting`; None cuts none.
+        extra: Names such columns over several datasets; an `ExtraFieldWarning` names those of this one when None.
+        where: What messages call the documents.
 
     Attributes:
         documents: The documents or parts of documents.
@@ -37,15 +41,25 @@ class DocumentDataset(Dataset[tuple[int, Document]]):
 
     Raises:
         DocumentError: When a document is invalid or has no gold clusters.
+        TypeError: When something else is given, such as a DataFrame; the message says what to give.
     """
 
-    def __init__(self, documents: Iterable[Document | Mapping[str, Any]], max_words: int | None = None) -> None:
+    def __init__(
+        self,
+        documents: Iterable[Document | Mapping[str, Any]],
+        max_words: int | None = None,
+        extra: ExtraFields | None = None,
+        where: str = "documents",
+    ) -> None:
+        extra = extra or ExtraFields()
         self.documents: list[Document] = []
         self.names: list[str] = []
         self.cuts: list[Cut] = []
         self.given = 0
-        for place, item in enumerate(documents):
-            document = item if isinstance(item, Document) else Document.from_dict(item)
+        for place, item in enumerate(items_of(documents, where, "Documents or their dicts", rows=True)):
+            document = item if isinstance(item, Document) else Document.from_dict(item, extra=extra)
+            if document is not item:
+                document.extra = {}  # may be large, and nothing of training reads it
             name = document.name if document.id is not None else f"document {place} (counted from 0; it has no id)"
             if document.clusters is None:
                 raise DocumentError(f"{name}.clusters: missing; training and evaluation need gold clusters")
@@ -57,6 +71,7 @@ class DocumentDataset(Dataset[tuple[int, Document]]):
                 unnamed = name if cut is None else f"{name} [{number}/{len(parts)}]"
                 self.names.append(unnamed if part.id is None else part.name)
             self.given += 1
+        extra.say()
 
     def __len__(self) -> int:
         return len(self.documents)

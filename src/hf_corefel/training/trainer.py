@@ -17,6 +17,7 @@ from transformers.utils import logging
 from ..alignment import AlignmentReport
 from ..annotating import decode_batch
 from ..documents import Document, Mention
+from ..extra_fields import ExtraFields
 from ..hub import CardFacts, model_card, save_fingerprint, save_stub
 from ..hub.card_text import plain_text
 from ..metrics import evaluate
@@ -48,7 +49,8 @@ class CorefELTrainer(WholeSavingTrainer):
         args: The arguments.
         processor: Turns documents into tensors.
         train_dataset: Documents, their dicts, or a `DocumentDataset`. Those of more words than
-            ``args.max_document_words`` are cut into parts, see `hf_corefel.training.cutting`.
+            ``args.max_document_words`` are cut into parts, see `hf_corefel.training.cutting`. Columns that a document
+            does not have are not read, and named in one warning.
         eval_dataset: The same for evaluation.
         **kwargs: Passed to `Trainer`.
     """
@@ -69,12 +71,13 @@ class CorefELTrainer(WholeSavingTrainer):
         self.optimizer: Any
         self.lr_scheduler: Any
         self._alignment: AlignmentReport | None = None
+        self._extra = ExtraFields()
         super().__init__(
             model=model,
             args=args,
             data_collator=DocumentCollator(processor),
-            train_dataset=_as_dataset(train_dataset, args.max_document_words),
-            eval_dataset=_as_dataset(eval_dataset),
+            train_dataset=_as_dataset(train_dataset, "train_dataset", self._extra, args.max_document_words),
+            eval_dataset=_as_dataset(eval_dataset, "eval_dataset", self._extra),
             processing_class=processor,
             compute_metrics=self._compute_metrics,
             **kwargs,
@@ -286,10 +289,12 @@ class CorefELTrainer(WholeSavingTrainer):
         return result
 
     def get_eval_dataloader(self, eval_dataset: Any = None) -> Any:
-        return super().get_eval_dataloader(eval_dataset if isinstance(eval_dataset, str) else _as_dataset(eval_dataset))
+        return super().get_eval_dataloader(
+            eval_dataset if isinstance(eval_dataset, str) else _as_dataset(eval_dataset, "eval_dataset", self._extra)
+        )
 
     def get_test_dataloader(self, test_dataset: Any) -> Any:
-        return super().get_test_dataloader(_as_dataset(test_dataset))
+        return super().get_test_dataloader(_as_dataset(test_dataset, "test_dataset", self._extra))
 
     # Saving -------------------------------------------------------------------------------------------
 
@@ -375,12 +380,13 @@ class CorefELTrainer(WholeSavingTrainer):
         (folder / "README.md").write_text(card, encoding="utf-8")
 
 
-def _as_dataset(documents: Any, max_words: int | None = None) -> Any:
+def _as_dataset(documents: Any, name: str, extra: ExtraFields, max_words: int | None = None) -> Any:
+    """What was given under a name as a `DocumentDataset`, or a dict of these."""
     if documents is None:
         return documents
     if isinstance(documents, DocumentDataset):
         cut = DocumentDataset(documents.documents, max_words)
         return cut if cut.cuts else documents
     if isinstance(documents, Mapping):
-        return {name: _as_dataset(part, max_words) for name, part in documents.items()}
-    return DocumentDataset(documents, max_words)
+        return {key: _as_dataset(part, f"{name}[{key!r}]", extra, max_words) for key, part in documents.items()}
+    return DocumentDataset(documents, max_words, extra=extra, where=name)

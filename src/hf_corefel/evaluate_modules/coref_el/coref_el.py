@@ -7,7 +7,7 @@ from typing import Any
 import datasets
 import evaluate
 
-from hf_corefel.metrics import evaluate_nested, read_nested
+from hf_corefel.metrics import evaluate_nested, read_nested_pairs
 
 _DESCRIPTION = """
 Scores documents whose mentions are grouped into clusters, each with one entity or none (NIL). Coreference: MUC, B³,
@@ -39,7 +39,9 @@ Args:
     predictions: list of documents. A document is a list of clusters
         {"mentions": [[begin, end], ...], "entity": "Oslo"}, where the entity is "" for NIL. A mention is two integers
         (code points or tokens) that are the same on both sides. Documents without clusters and clusters without
-        mentions are allowed; a mention is in one cluster.
+        mentions are allowed; a mention is in one cluster. Results of the pipeline, its generator, rows of the corpora,
+        Document and AnnotatedDocument are taken as they are: of them the clusters are read, and ids and texts that
+        differ between the two sides are refused.
     references: list of gold documents of the same form, in the same order.
     candidates: optional, for hard cases. candidates[d][c][m] lists the candidate entities of the m-th mention of
         references[d][c]; None at any level means that they are not known.
@@ -94,9 +96,7 @@ class CorefEL(evaluate.Metric):
     def add_batch(self, *, predictions: Any = None, references: Any = None, **kwargs: Any) -> None:
         """Adds documents; what is wrong with them is said here and nothing is added then."""
         # Arrow's own complaints print the whole batch and do not say where in it the fault is.
-        predicted, gold = read_nested(predictions, "predictions"), read_nested(references, "references")
-        if len(predicted) != len(gold):
-            raise ValueError(f"{len(predicted)} predictions but {len(gold)} references; they are matched by position")
+        predicted, gold = read_nested_pairs(predictions, references)
         super().add_batch(predictions=predicted, references=gold, **kwargs)
 
     def add(self, *, prediction: Any = None, reference: Any = None, **kwargs: Any) -> None:
