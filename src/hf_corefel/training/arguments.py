@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
 from transformers import SchedulerType, TrainingArguments
+from transformers.debug_utils import DebugOption
 from transformers.utils import logging
 
 __all__ = ["REFUSED", "CorefELTrainingArguments", "LearningRates"]
@@ -281,6 +282,11 @@ class CorefELTrainingArguments(TrainingArguments):
             # A field that only the other generation of transformers has is missing.
             if getattr(self, name, value) != value:
                 raise ValueError(f"{name} must be {value!r}, not {getattr(self, name)!r}: {reason}")
+        if DebugOption.UNDERFLOW_OVERFLOW in self.debug:
+            raise ValueError(
+                "debug must not name 'underflow_overflow', which cannot read the model's masks; a loss or gradient that "
+                "is not finite stops training anyway"
+            )
         if "inputs" in self.include_for_metrics:
             raise ValueError("include_for_metrics must not name 'inputs': compute_metrics is given the documents")
         self._check_schedule()

@@ -61,7 +61,7 @@ class OptimisingTrainer(Trainer):
         chosen = self.optimizer_cls_and_kwargs
         kind, options = chosen or _named_optimizer(self, self.args, self.model)
         if any(name in options for name in _OWN_GROUPS) or not isinstance(kind, type):
-            refuse_overrides(self.args, f"optim={self.args.optim} makes parameter groups of its own")
+            refuse_overrides(self.args, f"optim={_name(self.args)} makes parameter groups of its own")
         else:
             groups = make_groups(self.model, self.args, options.get("lr"), options.get("weight_decay"))
             options = {**options, "params": groups}
@@ -82,8 +82,9 @@ class OptimisingTrainer(Trainer):
         """The schedule that was chosen, see `CorefELTrainingArguments`; one that was given stays as it is."""
         if self.lr_scheduler is None:
             optimizer = optimizer or self.create_optimizer()
-            base = (self.optimizer_cls_and_kwargs or (None, {}))[1].get("lr")
-            self.lr_scheduler = make_schedule(optimizer, self.args, num_training_steps, self.args.learning_rates(base))
+            chosen = self.optimizer_cls_and_kwargs
+            rates = self.args.learning_rates(chosen[1].get("lr") if chosen else None)
+            self.lr_scheduler = make_schedule(optimizer, self.args, num_training_steps, rates)
             # Otherwise a second call of train() would go on with the schedule that the first one ended.
             self._created_lr_scheduler = True
         scheduler: LRScheduler = self.lr_scheduler
@@ -156,11 +157,15 @@ def _named_optimizer(
         plain = choose(optim_args=None)
         for option in filter(None, (args.optim_args or "").replace(" ", "").split(",")):
             if choose(optim_args=option) == plain:
-                raise ValueError(f"optim_args: {option} changes nothing with optim={args.optim}")
+                raise ValueError(f"optim_args: {option} changes nothing with optim={_name(args)}")
     kind, options = choose()
     if args.optim_target_modules is not None and not any(name in options for name in _OWN_GROUPS):
-        raise ValueError(f"optim_target_modules: optim={args.optim} trains all modules alike; leave it out")
+        raise ValueError(f"optim_target_modules: optim={_name(args)} trains all modules alike; leave it out")
     return kind, options
+
+
+def _name(args: CorefELTrainingArguments) -> str:
+    return str(getattr(args.optim, "value", args.optim))
 
 
 def refuse_overrides(args: CorefELTrainingArguments, reason: str) -> None:
