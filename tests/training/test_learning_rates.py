@@ -60,8 +60,10 @@ def test_defaults_are_the_recipe(make_trainer: MakeTrainer) -> None:
         "task": 0.0,
     }
     found = rates(trainer, 100)
-    assert found["matrices"] == found["vectors"] == pytest.approx(
-        [2e-5 * (step / 10 if step < 10 else (100 - step) / 90) for step in range(100)], abs=1e-12
+    assert (
+        found["matrices"]
+        == found["vectors"]
+        == pytest.approx([2e-5 * (step / 10 if step < 10 else (100 - step) / 90) for step in range(100)], abs=1e-12)
     )
     assert found["task"] == pytest.approx([1e-3 - 9e-4 * step / 100 for step in range(100)], abs=1e-12)
 
@@ -347,5 +349,7 @@ def test_whole_gradient_is_clipped_when_asked(make_trainer: MakeTrainer) -> None
     trainer.args.encoder_weight_decay = 0.0
     before = [parameter.clone() for parameter in trainer.model.parameters()]
     trainer.train()
-    change = torch.stack([(a - b).detach().norm() for a, b in zip(before, trainer.model.parameters(), strict=True)]).norm()
+    change = torch.stack(
+        [(a - b).detach().norm() for a, b in zip(before, trainer.model.parameters(), strict=True)]
+    ).norm()
     assert 0.0 < float(change) < 50 * 0.1 * 1.1e-6 + 1e-6

@@ -144,7 +144,9 @@ def test_objectives_of_the_user(searching: MakeTrainer) -> None:
     assert all(len(run.objective) == 2 for run in best)
     with pytest.raises(ValueError, match="^compute_objective: several directions"):
         searching().hyperparameter_search(direction=["maximize", "minimize"], backend="optuna")
-    with pytest.raises(ValueError, match="^compute_objective: the evaluation gives no eval_score, but epoch, eval_loss"):
+    with pytest.raises(
+        ValueError, match="^compute_objective: the evaluation gives no eval_score, but epoch, eval_loss"
+    ):
         searching(prediction_loss_only=True).hyperparameter_search(n_trials=1, backend="optuna")
 
 
