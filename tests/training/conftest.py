@@ -18,7 +18,7 @@ def make_trainer(
     tiny_processor: Callable[..., CorefELProcessor],
     tiny_documents: list[Document],
 ) -> Callable[..., CorefELTrainer]:
-    """Makes a trainer; keyword arguments are training arguments, but for the datasets and ``keywords`` of the trainer."""
+    """Makes a trainer; keyword arguments are training arguments, but for the trainer's datasets and ``keywords``."""
 
     def make(
         model: CorefELModel | None = None, keywords: dict[str, Any] | None = None, **arguments: Any

@@ -90,7 +90,7 @@ def test_rates_set_after_construction_act(make_trainer: MakeTrainer) -> None:
     trainer.args.lr_scheduler_type = "constant"
     assert rates(trainer)["task"] == pytest.approx([5e-3] * STEPS)
     trainer.args.label_smoothing_factor = 0.1
-    with pytest.raises(ValueError, match="^label_smoothing_factor "):
+    with pytest.raises(ValueError, match=r"^label_smoothing_factor "):
         trainer.train()
 
 
@@ -258,8 +258,13 @@ def test_optim_args_act_or_are_named(make_trainer: MakeTrainer) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "encoder", "task"),
-    [({}, 0.01, 0.0), ({"weight_decay": 0.0}, 0.0, 0.0), ({"weight_decay": 0.2}, 0.2, 0.2)]
-    + [({"weight_decay": 0.2, "encoder_weight_decay": 0.1}, 0.1, 0.2), ({"encoder_weight_decay": 0.0}, 0.0, 0.0)],
+    [
+        ({}, 0.01, 0.0),
+        ({"weight_decay": 0.0}, 0.0, 0.0),
+        ({"weight_decay": 0.2}, 0.2, 0.2),
+        ({"weight_decay": 0.2, "encoder_weight_decay": 0.1}, 0.1, 0.2),
+        ({"encoder_weight_decay": 0.0}, 0.0, 0.0),
+    ],
 )
 def test_weight_decay_is_of_matrices(
     make_trainer: MakeTrainer, arguments: dict[str, float], encoder: float, task: float

@@ -54,11 +54,11 @@ def test_what_is_no_processor_is_named(parts: dict[str, Any], make_trainer: Make
     tokenizer = parts["processor"].tokenizer
     with pytest.raises(TypeError, match=r"^processing_class must be a CorefELProcessor.* not \w*Tokenizer"):
         make_trainer(keywords={"processor": None, "processing_class": tokenizer})
-    with pytest.raises(TypeError, match="^processor must be a CorefELProcessor.* not NoneType"):
+    with pytest.raises(TypeError, match=r"^processor must be a CorefELProcessor.* not NoneType"):
         make_trainer(keywords={"processor": None})
-    with pytest.raises(TypeError, match="^processing_class: it is another name"):
+    with pytest.raises(TypeError, match=r"^processing_class: it is another name"):
         make_trainer(keywords={"processing_class": parts["processor"]})
-    with pytest.raises(TypeError, match="^processor must be a CorefELProcessor"):
+    with pytest.raises(TypeError, match=r"^processor must be a CorefELProcessor"):
         CorefELTrainer(parts["model"], None, DocumentCollator(parts["processor"]))  # the order of transformers
 
 
@@ -298,7 +298,7 @@ def test_collators_that_know_no_documents_are_named(
     def bare(items: list[tuple[int, Document]]) -> Any:
         return processor([document for _, document in items], gold=True).inputs
 
-    with pytest.raises(TypeError, match="^data_collator: its batches lack document_index, span_offsets, entity_ids"):
+    with pytest.raises(TypeError, match=r"^data_collator: its batches lack document_index, span_offsets, entity_ids"):
         make_trainer(keywords={"data_collator": bare})
 
 

@@ -81,6 +81,7 @@ REFUSED: Mapping[str, tuple[Any, str]] = {
     "past_index": (-1, "the model has no past states; leave it out"),
     "use_legacy_prediction_loop": (False, "documents are evaluated in the present loop only; leave it out"),
     "jit_mode_eval": (False, "the model is not traced; torch_compile=True compiles it"),
+    "save_safetensors": (True, "weights in pickles are not loaded again, because reading them can run code"),
     "include_inputs_for_metrics": (False, "compute_metrics is given the documents themselves"),
 }
 
@@ -284,8 +285,8 @@ class CorefELTrainingArguments(TrainingArguments):
                 raise ValueError(f"{name} must be {value!r}, not {getattr(self, name)!r}: {reason}")
         if DebugOption.UNDERFLOW_OVERFLOW in self.debug:
             raise ValueError(
-                "debug must not name 'underflow_overflow', which cannot read the model's masks; a loss or gradient that "
-                "is not finite stops training anyway"
+                "debug must not name 'underflow_overflow', which cannot read the model's masks; a loss or gradient "
+                "that is not finite stops training anyway"
             )
         if "inputs" in self.include_for_metrics:
             raise ValueError("include_for_metrics must not name 'inputs': compute_metrics is given the documents")

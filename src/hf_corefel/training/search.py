@@ -44,6 +44,8 @@ class SearchingTrainer(Trainer):
 
     args: CorefELTrainingArguments
     _encoder_is_trained = True
+    # The arguments as they were before the search, while it goes on.
+    _unsearched: Mapping[str, Any] = {}
 
     def hyperparameter_search(
         self,
@@ -57,7 +59,8 @@ class SearchingTrainer(Trainer):
     ) -> Any:
         """As `Trainer.hyperparameter_search`, with defaults that mean something for this model.
 
-        A trial whose loss or gradient is not finite counts as pruned.
+        A trial whose loss or gradient is not finite counts as pruned. Every trial, and what comes after the search,
+        begins with the arguments as they are now: in transformers those of the last trial would stay.
 
         Args:
             hp_space: Gives the values of a trial by names of training arguments; with Optuna, when None, it draws the
@@ -89,9 +92,14 @@ class SearchingTrainer(Trainer):
             hp_space = self.default_space
         if hp_space is not None and backend in (None, "optuna"):
             hp_space = self._checked(hp_space)
-        return super().hyperparameter_search(
-            hp_space, compute_objective, n_trials, direction or "minimize", backend, hp_name, **kwargs
-        )
+        self._unsearched = {field.name: getattr(self.args, field.name) for field in dataclasses.fields(self.args)}
+        try:
+            return super().hyperparameter_search(
+                hp_space, compute_objective, n_trials, direction or "minimize", backend, hp_name, **kwargs
+            )
+        finally:
+            self._restore_arguments()
+            self.hp_search_backend, self._trial, self._unsearched = None, None, {}
 
     def default_space(self, trial: Any) -> dict[str, Any]:
         """Draw the values of an Optuna trial; every one of them acts.
@@ -132,7 +140,12 @@ class SearchingTrainer(Trainer):
 
         return checked
 
+    def _restore_arguments(self) -> None:
+        for name, value in self._unsearched.items():
+            setattr(self.args, name, value)
+
     def _hp_search_setup(self, trial: Any) -> None:
+        self._restore_arguments()
         super()._hp_search_setup(trial)
         self.args.check()
 

@@ -184,6 +184,9 @@ class CorefELTrainer(OptimisingTrainer, ScoringTrainer, SearchingTrainer, WholeS
             NonFiniteError: When a loss or a gradient is not finite and not to be left out.
         """
         self.args.check()
+        if not self.args.auto_find_batch_size:
+            # It may have been set since; the base class takes that of the construction, or of a search's last trial.
+            self._train_batch_size = self.args.train_batch_size
         if self.train_dataset is None or not len(self.train_dataset):
             raise ValueError("train_dataset: there is no document to train on")
         if self.is_deepspeed_enabled and self.args.skip_non_finite_batches:
