@@ -43,6 +43,9 @@ class SearchingTrainer(Trainer):
     """Searches for hyper-parameters that act."""
 
     args: CorefELTrainingArguments
+    # Typed here because transformers leaves it without a type.
+    hp_search_backend: Any
+    _trial: Any = None
     _encoder_is_trained = True
     # The arguments as they were before the search, while it goes on.
     _unsearched: Mapping[str, Any] = {}
@@ -156,7 +159,7 @@ class SearchingTrainer(Trainer):
             return super().train(resume_from_checkpoint, trial, *args, **kwargs)
 
     def evaluate(self, *args: Any, **kwargs: Any) -> Any:
-        with self._pruned_where_not_finite(getattr(self, "_trial", None)):
+        with self._pruned_where_not_finite(self._trial):
             return super().evaluate(*args, **kwargs)
 
     @contextmanager
