@@ -377,6 +377,7 @@ class CorefELModel(CorefELPreTrainedModel):
             forbidden=either_way(output.contains, output.twins),
         ).at_least_float32()
 
+    @torch.compiler.disable
     def _with_loss(
         self, output: CorefELOutput, clusters: Tensor, entities: Tensor, span_mask: Tensor, index: Tensor
     ) -> CorefELOutput:

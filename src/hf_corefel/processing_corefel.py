@@ -58,6 +58,9 @@ class CorefELProcessor:
         ValueError: When the knowledge base's vectors have another width than the configuration's.
     """
 
+    # As the processors of transformers have it: the first is what an input's length is read from.
+    model_input_names = ("input_ids",)
+
     def __init__(self, tokenizer: Any, knowledge_base: KnowledgeBase, config: CorefELConfig | None = None) -> None:
         config = config or CorefELConfig(entity_vector_size=knowledge_base.vector_size)
         if knowledge_base.vector_size != config.entity_vector_size:

@@ -18,9 +18,12 @@ def make_trainer(
     tiny_processor: Callable[..., CorefELProcessor],
     tiny_documents: list[Document],
 ) -> Callable[..., CorefELTrainer]:
-    """Makes a trainer; keyword arguments are training arguments."""
+    """Makes a trainer; keyword arguments are training arguments, but for the trainer's datasets and ``keywords``."""
 
-    def make(model: CorefELModel | None = None, **arguments: Any) -> CorefELTrainer:
+    def make(
+        model: CorefELModel | None = None, keywords: dict[str, Any] | None = None, **arguments: Any
+    ) -> CorefELTrainer:
+        keywords = keywords or {}
         model = model or tiny_model()
         datasets = {
             "train_dataset": arguments.pop("train_dataset", tiny_documents),
@@ -41,8 +44,8 @@ def make_trainer(
             "per_device_eval_batch_size": 2,
             "seed": 7,
         }
-        return CorefELTrainer(
-            model, CorefELTrainingArguments(**{**settings, **arguments}), tiny_processor(model.config), **datasets
-        )
+        args = CorefELTrainingArguments(**{**settings, **arguments})
+        given = {"model": None if "model_init" in keywords else model, "processor": tiny_processor(model.config)}
+        return CorefELTrainer(**{**given, "args": args, **datasets, **keywords})
 
     return make

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import torch
-from transformers import Trainer
+from transformers import Trainer, TrainerCallback
 
 import hf_corefel
 from hf_corefel import CorefELModel, CorefELTrainer, Document
@@ -206,6 +206,36 @@ def test_trainer_resumes_from_what_is_whole(make_trainer: MakeTrainer, checkpoin
     assert trainer.train(resume_from_checkpoint=True).global_step == 3
     with pytest.raises(BrokenCheckpointError, match="No valid checkpoint found"):
         make_trainer().train(resume_from_checkpoint=True)
+
+
+@pytest.mark.parametrize("how", ["flipped", "0.5", "missing"])
+def test_best_checkpoint_that_is_broken_is_not_loaded(make_trainer: MakeTrainer, tmp_path: Path, how: str) -> None:
+    best = tmp_path / "run" / "checkpoint-1"
+
+    class Spoil(TrainerCallback):
+        """Damages the best checkpoint when the last one is saved."""
+
+        def on_save(self, args: Any, state: Any, control: Any, **unused: Any) -> None:
+            if state.global_step == 2:
+                _damage(best / "model.safetensors", how)
+
+    scores = iter([2.0, 1.0])
+    trainer = make_trainer(
+        keywords={"compute_metrics": lambda prediction: {"mine": next(scores)}},
+        max_steps=2,
+        eval_strategy="steps",
+        eval_steps=1,
+        save_strategy="steps",
+        save_steps=1,
+        load_best_model_at_end=True,
+        metric_for_best_model="mine",
+        callbacks=[Spoil()],
+    )
+    with pytest.raises(BrokenCheckpointError, match=r"checkpoint-1.*model\.safetensors") as raised:
+        trainer.train()
+    assert raised.value.__notes__ == ["the best model could not be loaded; the trainer has the last one"]
+    last = CorefELModel.from_pretrained(best.with_name("checkpoint-2")).state_dict()
+    assert all(torch.equal(value, last[name]) for name, value in trainer.model.state_dict().items())
 
 
 @pytest.mark.parametrize("manifest", [True, False])

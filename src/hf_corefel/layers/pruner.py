@@ -48,6 +48,7 @@ class MentionPruner(nn.Module):
         return scores
 
     @staticmethod
+    @torch.compiler.disable
     def select(scores: Tensor, begin: Tensor, end: Tensor, mask: Tensor, limits: Tensor, keep_all: Tensor) -> Tensor:
         """Indices of kept spans ``[B, N]``, in reading order, -1 on padding.
 
@@ -111,5 +112,5 @@ def _order(scores: np.ndarray, begin: np.ndarray, end: np.ndarray) -> np.ndarray
     ranked = scores[falling].astype(np.float64)
     steps = ranked[:-1] - ranked[1:] > _ROUNDING * (1.0 + np.abs(ranked[1:]))
     rank = np.empty(len(scores), dtype=np.int64)
-    rank[falling] = np.concatenate([[0], np.cumsum(steps)])[: len(scores)]
+    rank[falling] = np.concatenate([[0], np.cumsum(steps, dtype=np.int64)])[: len(scores)]
     return np.lexsort((end, begin, rank))

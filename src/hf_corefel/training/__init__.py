@@ -6,6 +6,7 @@ from .arguments import CorefELTrainingArguments
 from .checkpoints import BrokenCheckpointError
 from .collator import DocumentCollator, DocumentDataset
 from .non_finite import NonFiniteError
+from .scoring import DocumentPrediction
 from .trainer import CorefELTrainer
 
 __all__ = [
@@ -14,5 +15,6 @@ __all__ = [
     "CorefELTrainingArguments",
     "DocumentCollator",
     "DocumentDataset",
+    "DocumentPrediction",
     "NonFiniteError",
 ]

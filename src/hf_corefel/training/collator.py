@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,10 +17,11 @@ from ..handed_over import items_of
 from ..processing_corefel import CorefELProcessor
 from .cutting import Cut, cut_document
 
-__all__ = ["PREDICTION_FIELDS", "DocumentCollator", "DocumentDataset"]
+__all__ = ["GOLD_FIELDS", "PREDICTION_FIELDS", "DocumentCollator", "DocumentDataset", "check_collator"]
 
 # What the trainer needs to read predictions off a batch; the model does not take them.
 PREDICTION_FIELDS = ("document_index", "span_offsets", "entity_ids")
+GOLD_FIELDS = ("gold_clusters", "gold_entities")
 
 
 class DocumentDataset(Dataset[tuple[int, Document]]):
@@ -97,6 +98,29 @@ class DocumentCollator:
         tensors["span_offsets"] = _pad([d.spans.offsets for d in batch.documents])
         tensors["entity_ids"] = _pad([d.entity_ids for d in batch.documents])
         return tensors
+
+
+def check_collator(collator: Callable[[list[Any]], Any], datasets: Iterable[Any]) -> None:
+    """Collate one document to see that a user's collator takes documents and gives what the trainer needs.
+
+    Args:
+        collator: The collator.
+        datasets: `DocumentDataset`s, mappings of them, or None; the first document of the first that has one is taken.
+
+    Raises:
+        TypeError: When it cannot take a document, or its batch lacks a field; the message names it.
+    """
+    parts = [part for data in datasets for part in (data.values() if isinstance(data, Mapping) else [data]) if part]
+    if not parts:
+        return
+    advice = "see hf_corefel.training.DocumentCollator, which it can call or extend"
+    try:
+        batch = collator([parts[0][0]])
+    except Exception as error:
+        raise TypeError(f"data_collator: it cannot take a list of (position, Document) ({error}); {advice}") from error
+    missing = [name for name in ("input_ids", *GOLD_FIELDS, *PREDICTION_FIELDS) if name not in batch]
+    if missing:
+        raise TypeError(f"data_collator: its batches lack {', '.join(missing)}; {advice}")
 
 
 def _pad(arrays: list[np.ndarray]) -> Tensor:

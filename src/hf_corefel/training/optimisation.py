@@ -2,21 +2,103 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import nn
-from torch.optim.lr_scheduler import LambdaLR
+from torch.optim.lr_scheduler import LambdaLR, LRScheduler
+from transformers import Trainer, get_scheduler
 
-__all__ = ["clip_groups", "make_optimizer", "make_schedule"]
+from .arguments import OVERRIDES, CorefELTrainingArguments, LearningRates
+
+__all__ = ["OptimisingTrainer"]
+
+# The names of the groups, and whether they are of the task layers.
+_IS_TASK = {"matrices": False, "vectors": False, "task": True, "task_vectors": True}
+# What an optimizer of transformers brings in place of the groups that it would be given.
+_OWN_GROUPS = ("params", "model", "optimizer_dict")
 
 
-def make_optimizer(model: nn.Module, args: Any) -> torch.optim.AdamW:
-    """AdamW with one group for the encoder's matrices, one for its biases and norms, one for the task layers.
+class OptimisingTrainer(Trainer):
+    """Gives any optimizer and schedule of transformers the rates of encoder and task layers."""
+
+    args: CorefELTrainingArguments
+    # Typed here because transformers leaves them without a type.
+    optimizer: Any
+    optimizer_cls_and_kwargs: Any
+    lr_scheduler: Any
+    # The optimizer whose gradients are clipped before each of its steps.
+    _clipped: torch.optim.Optimizer | None = None
+
+    def create_optimizer(self, *unused: Any, **also_unused: Any) -> torch.optim.Optimizer:
+        """The optimizer that was chosen, with groups for the encoder's matrices, its biases and norms, the task layers.
+
+        An optimizer that was given to the trainer stays as it is. Either way, the gradients of encoder and task layers
+        are clipped before it steps.
+
+        Raises:
+            ValueError: When arguments do not go together; the message names the field.
+        """
+        if self.optimizer is None:
+            self._make_optimizer()
+        optimizer: torch.optim.Optimizer = self.optimizer
+        # Accelerate wraps it for training.
+        inner = getattr(optimizer, "optimizer", optimizer)
+        limit = self.args.group_max_grad_norm
+        if limit > 0 and inner is not self._clipped:
+            if self._gradients_are_parts():
+                raise ValueError(
+                    "group_max_grad_norm must be 0 with DeepSpeed and version 1 of FSDP, whose ranks do not know "
+                    "the norm of a group's gradient; set max_grad_norm instead"
+                )
+            inner.register_step_pre_hook(lambda optimizer, *unused: clip_groups(optimizer, self.model, limit))
+            self._clipped = inner
+        return optimizer
+
+    def _make_optimizer(self) -> None:
+        chosen = self.optimizer_cls_and_kwargs
+        kind, options = chosen or _named_optimizer(self, self.args, self.model)
+        if any(name in options for name in _OWN_GROUPS) or not isinstance(kind, type):
+            refuse_overrides(self.args, f"optim={_name(self.args)} makes parameter groups of its own")
+        else:
+            groups = make_groups(self.model, self.args, options.get("lr"), options.get("weight_decay"))
+            options = {**options, "params": groups}
+        try:
+            # The base class makes it, with what else some optimizers need.
+            self.optimizer_cls_and_kwargs = kind, options
+            super().create_optimizer()
+        finally:
+            self.optimizer_cls_and_kwargs = chosen
+
+    def _gradients_are_parts(self) -> bool:
+        plugin = getattr(self.accelerator.state, "fsdp_plugin", None)
+        return self.is_deepspeed_enabled or (self.is_fsdp_enabled and getattr(plugin, "fsdp_version", 1) == 1)
+
+    def create_scheduler(
+        self, num_training_steps: int, optimizer: torch.optim.Optimizer | None = None, **unused: Any
+    ) -> LRScheduler:
+        """The schedule that was chosen, see `CorefELTrainingArguments`; one that was given stays as it is."""
+        if self.lr_scheduler is None:
+            optimizer = optimizer or self.create_optimizer()
+            chosen = self.optimizer_cls_and_kwargs
+            rates = self.args.learning_rates(chosen[1].get("lr") if chosen else None)
+            self.lr_scheduler = make_schedule(optimizer, self.args, num_training_steps, rates)
+            # Otherwise a second call of train() would go on with the schedule that the first one ended.
+            self._created_lr_scheduler = True
+        scheduler: LRScheduler = self.lr_scheduler
+        return scheduler
+
+
+# Optimizers -------------------------------------------------------------------------------------------
+
+
+def parameter_groups(model: nn.Module) -> dict[str, list[nn.Parameter]]:
+    """Return what is trained: the encoder's ``matrices``, its ``vectors`` (biases and norms), and the ``task`` layers'.
 
     Args:
         model: A `CorefELModel`.
-        args: `CorefELTrainingArguments`.
     """
     groups: dict[str, list[nn.Parameter]] = {"matrices": [], "vectors": [], "task": []}
     for name, parameter in model.named_parameters():
@@ -24,39 +106,159 @@ def make_optimizer(model: nn.Module, args: Any) -> torch.optim.AdamW:
             in_encoder = name.startswith("encoder.")
             group = ("matrices" if parameter.ndim > 1 else "vectors") if in_encoder else "task"
             groups[group].append(parameter)
-    settings = {
-        "matrices": {"lr": args.encoder_learning_rate, "weight_decay": args.encoder_weight_decay},
-        "vectors": {"lr": args.encoder_learning_rate, "weight_decay": 0.0},
-        "task": {"lr": args.task_learning_rate, "weight_decay": 0.0},
-    }
-    return torch.optim.AdamW(
-        [{"params": groups[name], "name": name, **settings[name]} for name in groups if groups[name]],
-        betas=(args.adam_beta1, args.adam_beta2),
-        eps=args.adam_epsilon,
-        # As the base class does: without it AdamW takes a third of a step on a CPU.
-        fused=args.optim == "adamw_torch_fused",
-    )
+    return groups
 
 
-def clip_groups(optimizer: torch.optim.Optimizer, max_norm: float) -> None:
+def make_groups(
+    model: nn.Module, args: CorefELTrainingArguments, rate: float | None = None, decay: float | None = None
+) -> list[dict[str, Any]]:
+    """Return the parameter groups for an optimizer, those without parameters left out.
+
+    Args:
+        model: A `CorefELModel`.
+        args: The arguments.
+        rate: Base learning rate in place of that of the arguments.
+        decay: Weight decay, where the arguments have none.
+    """
+    rates, (encoder_decay, task_decay) = args.learning_rates(rate), args.weight_decays(decay)
+    groups = parameter_groups(model)
+    if task_decay:
+        task, groups["task"] = groups["task"], [p for p in groups["task"] if p.ndim > 1]
+        groups["task_vectors"] = [p for p in task if p.ndim <= 1]
+    decays = {"matrices": encoder_decay, "task": task_decay}
+    return [
+        {
+            "params": parameters,
+            "name": name,
+            "lr": rates.task if _IS_TASK[name] else rates.encoder,
+            "weight_decay": decays.get(name, 0.0),
+        }
+        for name, parameters in groups.items()
+        if parameters
+    ]
+
+
+def _named_optimizer(
+    trainer: type[Trainer] | Trainer, args: CorefELTrainingArguments, model: nn.Module
+) -> tuple[Any, dict[str, Any]]:
+    """The class of ``args.optim`` and its arguments, as transformers chooses them.
+
+    Raises:
+        ValueError: When one of ``optim_args``, or ``optim_target_modules``, means nothing to it.
+    """
+
+    def choose(**changed: Any) -> tuple[Any, dict[str, Any]]:
+        asked = copy.copy(args)
+        for name, value in {"weight_decay": args.weight_decays()[0], **changed}.items():
+            setattr(asked, name, value)
+        return trainer.get_optimizer_cls_and_kwargs(asked, model)
+
+    if args.optim_target_modules is None:
+        plain = choose(optim_args=None)
+        for option in filter(None, (args.optim_args or "").replace(" ", "").split(",")):
+            if choose(optim_args=option) == plain:
+                raise ValueError(f"optim_args: {option} changes nothing with optim={_name(args)}")
+    kind, options = choose()
+    if args.optim_target_modules is not None and not any(name in options for name in _OWN_GROUPS):
+        raise ValueError(f"optim_target_modules: optim={_name(args)} trains all modules alike; leave it out")
+    return kind, options
+
+
+def _name(args: CorefELTrainingArguments) -> str:
+    return str(getattr(args.optim, "value", args.optim))
+
+
+def refuse_overrides(args: CorefELTrainingArguments, reason: str) -> None:
+    """Raise `ValueError` when a field is set that says something of encoder or task layers alone."""
+    for name in OVERRIDES:
+        if getattr(args, name) is not None:
+            raise ValueError(f"{name}={getattr(args, name)} cannot act, because {reason}; leave it out")
+
+
+def clip_groups(optimizer: torch.optim.Optimizer, model: nn.Module, max_norm: float) -> None:
     """Clip the gradient of the encoder and that of the task layers each to a norm."""
     sides: dict[bool, list[nn.Parameter]] = {True: [], False: []}
+    task: set[int] | None = None
     for group in optimizer.param_groups:
-        sides[group["name"] == "task"] += group["params"]
+        if group.get("name") in _IS_TASK:
+            sides[_IS_TASK[group["name"]]] += group["params"]
+            continue
+        task = {id(parameter) for parameter in parameter_groups(model)["task"]} if task is None else task
+        for parameter in group["params"]:
+            sides[id(parameter) in task].append(parameter)
     for parameters in sides.values():
         nn.utils.clip_grad_norm_(parameters, max_norm)
 
 
-def make_schedule(optimizer: torch.optim.Optimizer, args: Any, steps: int) -> LambdaLR:
-    """One linear schedule a group, see `CorefELTrainingArguments`."""
-    warmup = max(1, round(args.encoder_warmup * steps))
+# Schedules --------------------------------------------------------------------------------------------
+
+
+def make_schedule(
+    optimizer: torch.optim.Optimizer, args: CorefELTrainingArguments, steps: int, rates: LearningRates
+) -> LRScheduler:
+    """Return the schedule of ``args.lr_scheduler_type``, with the warm-ups and the end of encoder and task layers.
+
+    Groups that `make_groups` did not make have the schedule of transformers.
+
+    Args:
+        optimizer: The optimizer.
+        args: The arguments.
+        steps: Of the whole training.
+        rates: The peak rates.
+    """
+    options = dict(args.lr_scheduler_kwargs or {})
+    if args.schedule in ("reduce_lr_on_plateau", "greedy"):
+        # They look at ``metric_for_best_model``, of which less is better only where it is a loss.
+        options.setdefault("mode", "max" if args.greater_is_better else "min")
+    elif all(group.get("name") in _IS_TASK for group in optimizer.param_groups):
+        shapes = _shapes(args, steps, rates, options)
+        return LambdaLR(optimizer, [shapes[_IS_TASK[group["name"]]] for group in optimizer.param_groups])
+    return get_scheduler(
+        args.lr_scheduler_type,
+        optimizer=optimizer,
+        num_warmup_steps=args.get_warmup_steps(steps),
+        num_training_steps=steps,
+        scheduler_specific_kwargs=options,
+    )
+
+
+Shape = Callable[[int], float]
+
+
+def _shapes(
+    args: CorefELTrainingArguments, steps: int, rates: LearningRates, options: dict[str, Any]
+) -> dict[bool, Shape]:
+    """What the rates of the encoder (False) and the task layers (True) are multiplied with at a step."""
+    encoder_warmup, task_warmup = args.warmups(steps)
+    end = rates.task_end / max(rates.task, 1e-12)
+    if args.schedule == "linear":
+        return {False: _rise_and_fall(encoder_warmup, steps), True: _fall_to(end, task_warmup, steps)}
+
+    def shape(rate: float, warmup: int) -> Shape:
+        # Some of them set an absolute last rate in relation to the optimizer's.
+        stand_in = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=rate)
+        made = get_scheduler(args.lr_scheduler_type, stand_in, warmup, steps, scheduler_specific_kwargs=options)
+        of_step: Shape = made.lr_lambdas[0]
+        return of_step
+
+    # A rate of 0 stays there.
+    encoder, task = (
+        shape(rate, warmup) if rate else lambda step: 1.0
+        for rate, warmup in ((rates.encoder, encoder_warmup), (rates.task, task_warmup))
+    )
+    if args.task_learning_rate_end is None:
+        return {False: encoder, True: task}
+    return {
+        False: encoder,
+        True: lambda step: task(step) if step < task_warmup else end + (1.0 - end) * task(step),
+    }
+
+
+def _rise_and_fall(warmup: int, steps: int) -> Shape:
     left = max(1, steps - warmup)
-    end = args.task_learning_rate_end / max(args.task_learning_rate, 1e-12)
+    return lambda step: step / warmup if step < warmup else max(0.0, (steps - step) / left)
 
-    def encoder(step: int) -> float:
-        return step / warmup if step < warmup else max(0.0, (steps - step) / left)
 
-    def task(step: int) -> float:
-        return 1.0 + (end - 1.0) * min(1.0, step / max(1, steps))
-
-    return LambdaLR(optimizer, [task if group["name"] == "task" else encoder for group in optimizer.param_groups])
+def _fall_to(end: float, warmup: int, steps: int) -> Shape:
+    left = max(1, steps - warmup)
+    return lambda step: step / warmup if step < warmup else 1.0 + (end - 1.0) * min(1.0, (step - warmup) / left)

@@ -67,7 +67,7 @@ class WholeSavingTrainer(Trainer):
         return TrainOutput(state.global_step, losses[-1] if losses else math.nan, {})
 
     def _whole_checkpoint(self, asked: str | bool) -> str:
-        """The checkpoint to resume from, the same on all ranks; raises `BrokenCheckpointError`."""
+        """The checkpoint to load, the same on all ranks; raises `BrokenCheckpointError`."""
         found: list[Any] = [None]
         if self.is_world_process_zero():
             try:
@@ -83,6 +83,14 @@ class WholeSavingTrainer(Trainer):
         if isinstance(found[0], BrokenCheckpointError):
             raise found[0]
         return str(found[0])
+
+    def _load_best_model(self) -> None:
+        try:
+            self._whole_checkpoint(str(self.state.best_model_checkpoint))
+        except BrokenCheckpointError as error:
+            error.add_note("the best model could not be loaded; the trainer has the last one")
+            raise
+        super()._load_best_model()
 
     def _save_checkpoint(self, model: nn.Module, trial: Any) -> None:
         run = Path(self._get_output_dir(trial=trial))

@@ -3,40 +3,37 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.optim.lr_scheduler import LambdaLR
-from transformers import EvalPrediction
+from transformers import TrainingArguments
 from transformers.utils import logging
 
 from ..alignment import AlignmentReport
-from ..annotating import decode_batch
-from ..documents import Document, Mention
 from ..extra_fields import ExtraFields
 from ..hub import CardFacts, model_card, save_fingerprint, save_stub
 from ..hub.card_text import plain_text
-from ..metrics import evaluate
 from ..modeling_corefel import CorefELModel
+from ..processing import split_words
 from ..processing_corefel import CorefELProcessor
-from .arguments import HYPER_PARAMETERS, CorefELTrainingArguments
-from .collator import PREDICTION_FIELDS, DocumentCollator, DocumentDataset
+from .arguments import CorefELTrainingArguments
+from .collator import GOLD_FIELDS, PREDICTION_FIELDS, DocumentCollator, DocumentDataset, check_collator
 from .cutting import describe_cuts
 from .non_finite import FiniteGuard
-from .optimisation import clip_groups, make_optimizer, make_schedule
-from .predictions import PADDING, documents_from_rows
+from .optimisation import OptimisingTrainer, refuse_overrides
 from .saving import WholeSavingTrainer
+from .scoring import DocumentPrediction, DocumentScores, ScoringTrainer
+from .search import SearchingTrainer
 
 __all__ = ["CorefELTrainer"]
 
 logger = logging.get_logger(__name__)
 
 
-class CorefELTrainer(WholeSavingTrainer):
+class CorefELTrainer(OptimisingTrainer, ScoringTrainer, SearchingTrainer, WholeSavingTrainer):
     """Trains a `CorefELModel` on documents with gold clusters.
 
     Evaluation predicts from the text, the knowledge base and whatever words, mentions, spans or candidates a document
@@ -45,89 +42,122 @@ class CorefELTrainer(WholeSavingTrainer):
     ``metric_for_best_model``. Checkpoints hold the processor too.
 
     Args:
-        model: The model.
-        args: The arguments.
-        processor: Turns documents into tensors.
+        model: The model; None with ``model_init``, which makes one for every training.
+        args: The arguments; those of this package's defaults when None. A plain `TrainingArguments` is taken at its
+            word, see `CorefELTrainingArguments.of`.
+        processor: Turns documents into tensors. ``processing_class`` is its name in transformers.
         train_dataset: Documents, their dicts, or a `DocumentDataset`. Those of more words than
             ``args.max_document_words`` are cut into parts, see `hf_corefel.training.cutting`. Columns that a document
             does not have are not read, and named in one warning.
         eval_dataset: The same for evaluation.
-        **kwargs: Passed to `Trainer`.
+        processing_class: Another name of `processor`.
+        data_collator: Makes a batch of a list of (position, `Document`); it has to give what `DocumentCollator` gives,
+            which is the default.
+        compute_metrics: Gives the scores that an evaluation reports for a `DocumentPrediction`, in place of the ones
+            above, which its ``scores()`` gives. With ``batch_eval_metrics`` it is called after every batch and takes
+            ``compute_result`` too.
+        compute_loss_func: Gives the loss that is trained for `CorefELOutput`, the batch's gold tensors by their names,
+            and ``num_items_in_batch``, the documents that a step has on all devices: a sum over the documents divided
+            by it is their mean.
+        **kwargs: Passed to `Trainer`: ``model_init``, ``callbacks``, ``optimizers``, ``optimizer_cls_and_kwargs`` (its
+            ``lr`` is the base learning rate), ``preprocess_logits_for_metrics`` (which is given the rows and positions
+            of `prediction_step`).
+
+    Raises:
+        TypeError: When the processor is missing, or the collator cannot take documents.
+        ValueError: When an argument cannot act; the message names it.
     """
 
     _pushing = False
 
     def __init__(
         self,
-        model: CorefELModel,
-        args: CorefELTrainingArguments,
-        processor: CorefELProcessor,
+        model: CorefELModel | None = None,
+        args: TrainingArguments | None = None,
+        processor: CorefELProcessor | None = None,
         train_dataset: Any = None,
         eval_dataset: Any = None,
+        *,
+        processing_class: CorefELProcessor | None = None,
+        data_collator: Callable[[list[Any]], Mapping[str, Any]] | None = None,
+        compute_metrics: Callable[[DocumentPrediction], dict[str, float]] | None = None,
+        compute_loss_func: Callable[..., Tensor] | None = None,
         **kwargs: Any,
     ) -> None:
-        self.processor = processor
-        # Typed here because transformers leaves them without a type.
-        self.optimizer: Any
-        self.lr_scheduler: Any
+        processor = self.processor = _the_processor(processor, processing_class)
+        args = CorefELTrainingArguments.of(args)
         self._alignment: AlignmentReport | None = None
         self._extra = ExtraFields()
+        train_dataset = _as_dataset(train_dataset, "train_dataset", self._extra, args.max_document_words)
+        eval_dataset = _as_dataset(eval_dataset, "eval_dataset", self._extra)
+        if data_collator is not None:
+            check_collator(data_collator, [train_dataset, eval_dataset])
+        given, schedule = kwargs.get("optimizers") or (None, None)
+        if given is not None or schedule is not None:
+            refuse_overrides(args, f"{'an optimizer' if given else 'a schedule'} was given by optimizers=")
         super().__init__(
             model=model,
             args=args,
-            data_collator=DocumentCollator(processor),
-            train_dataset=_as_dataset(train_dataset, "train_dataset", self._extra, args.max_document_words),
-            eval_dataset=_as_dataset(eval_dataset, "eval_dataset", self._extra),
+            data_collator=data_collator or DocumentCollator(processor),
+            train_dataset=train_dataset,
+            eval_dataset=eval_dataset,
             processing_class=processor,
-            compute_metrics=self._compute_metrics,
+            compute_metrics=compute_metrics or DocumentScores(),
+            compute_loss_func=compute_loss_func,
             **kwargs,
         )
+        self._linking = self.model.config.head != "standalone_coref"
         self._guard = FiniteGuard(self, args.skip_non_finite_batches)
         self.add_callback(self._guard)
         cuts = self.train_dataset.cuts if isinstance(self.train_dataset, DocumentDataset) else []
         if cuts and self.is_world_process_zero():
             logger.warning("%s", describe_cuts(cuts, args.max_document_words))
 
-    # Optimisation -------------------------------------------------------------------------------------
+    # Batches ------------------------------------------------------------------------------------------
 
-    def create_optimizer(self, *unused: Any, **also_unused: Any) -> torch.optim.Optimizer:
-        """AdamW with one group for the encoder's matrices, one for its biases and norms, one for the task layers."""
-        optimizer: torch.optim.Optimizer | None = self.optimizer
-        if optimizer is None:
-            optimizer = make_optimizer(self.model, self.args)
-            limit = self.args.group_max_grad_norm
-            if limit > 0:
-                if self._gradients_are_parts():
-                    raise ValueError(
-                        "group_max_grad_norm must be 0 with DeepSpeed and version 1 of FSDP, whose ranks do not know "
-                        "the norm of a group's gradient; set max_grad_norm instead"
-                    )
-                optimizer.register_step_pre_hook(lambda optimizer, *unused: clip_groups(optimizer, limit))
-            self.optimizer = optimizer
-        return optimizer
+    def _get_train_sampler(self, train_dataset: Any = None) -> Any:
+        dataset = self.train_dataset if train_dataset is None else train_dataset
+        return super()._get_train_sampler(self._lengths(dataset))
 
-    def _gradients_are_parts(self) -> bool:
-        plugin = getattr(self.accelerator.state, "fsdp_plugin", None)
-        return self.is_deepspeed_enabled or (self.is_fsdp_enabled and getattr(plugin, "fsdp_version", 1) == 1)
+    def _get_eval_sampler(self, eval_dataset: Any) -> Any:
+        return super()._get_eval_sampler(self._lengths(eval_dataset))
 
-    def create_scheduler(
-        self, num_training_steps: int, optimizer: torch.optim.Optimizer | None = None, **unused: Any
-    ) -> LambdaLR:
-        """One linear schedule a group, see `CorefELTrainingArguments`."""
-        scheduler: LambdaLR | None = self.lr_scheduler
-        if scheduler is None:
-            optimizer = optimizer or self.create_optimizer()
-            scheduler = self.lr_scheduler = make_schedule(optimizer, self.args, num_training_steps)
-            # Otherwise a second call of train() would go on with the schedule that the first one ended.
-            self._created_lr_scheduler = True
-        return scheduler
+    def _lengths(self, dataset: Any) -> Any:
+        """What the samplers of transformers can read the documents' lengths from."""
+        return _Lengths(dataset, self.processor.model_input_names[0]) if dataset is not None else None
+
+    def get_batch_samples(self, *args: Any, **kwargs: Any) -> tuple[list[Any], Any]:
+        """As `Trainer.get_batch_samples`; what ``compute_loss_func`` divides by are documents."""
+        batches, items = super().get_batch_samples(*args, **kwargs)
+        if self.compute_loss_func is None:
+            return batches, items
+        items = torch.tensor(sum(len(batch["document_index"]) for batch in batches), device=self.args.device)
+        return batches, self.accelerator.gather(items).sum() if self.args.average_tokens_across_devices else items
+
+    # Training -----------------------------------------------------------------------------------------
 
     def compute_loss(
-        self, model: nn.Module, inputs: dict[str, Any], return_outputs: bool = False, **unused: Any
+        self,
+        model: nn.Module,
+        inputs: dict[str, Any],
+        return_outputs: bool = False,
+        num_items_in_batch: Tensor | int | None = None,
+        **unused: Any,
     ) -> Any:
-        """The model's loss, or (loss, `CorefELOutput`); the fields that only predictions need stay behind."""
+        """The loss of the model or of ``compute_loss_func``, or (loss, `CorefELOutput`).
+
+        The fields that only predictions need stay behind.
+        """
         output = model(**{name: value for name, value in inputs.items() if name not in PREDICTION_FIELDS})
-        return (output.loss, output) if return_outputs else output.loss
+        loss = output.loss
+        if self.compute_loss_func is not None:
+            items = len(inputs["document_index"]) if num_items_in_batch is None else num_items_in_batch
+            gold = {name: inputs[name] for name in GOLD_FIELDS}
+            loss = self.compute_loss_func(output, gold, num_items_in_batch=items)
+            if num_items_in_batch is not None and self.args.average_tokens_across_devices:
+                # The mean of the gradients over the devices would divide by their number once more.
+                loss = loss * self.accelerator.num_processes
+        return (loss, output) if return_outputs else loss
 
     def training_step(self, model: nn.Module, inputs: dict[str, Any], *args: Any, **kwargs: Any) -> Tensor:
         """As `Trainer.training_step`; a loss or gradient that is not finite stops training or is left out.
@@ -152,10 +182,14 @@ class CorefELTrainer(WholeSavingTrainer):
             **kwargs: Likewise.
 
         Raises:
-            ValueError: When there is no document to train on.
+            ValueError: When there is no document to train on, or an argument cannot act.
             BrokenCheckpointError: When the checkpoint is not whole, or none is.
             NonFiniteError: When a loss or a gradient is not finite and not to be left out.
         """
+        self.args.check()
+        if not self.args.auto_find_batch_size:
+            # It may have been set since; the base class takes that of the construction, or of a search's last trial.
+            self._train_batch_size = self.args.train_batch_size
         if self.train_dataset is None or not len(self.train_dataset):
             raise ValueError("train_dataset: there is no document to train on")
         if self.is_deepspeed_enabled and self.args.skip_non_finite_batches:
@@ -168,10 +202,12 @@ class CorefELTrainer(WholeSavingTrainer):
         return result._replace(training_loss=result.metrics.get("train_loss", math.nan))
 
     def _say_what_is_out_of_reach(self) -> None:
+        if self._alignment is not None and self.hp_search_backend is not None:
+            return  # once for all trials
         report = self._alignment = self.report_alignment(self.train_dataset)
         if self.is_world_process_zero():
             logger.info("Gold of the training documents: %s", report.to_dict())
-            for problem in report.problems(linking=self.model.config.head != "standalone_coref"):
+            for problem in report.problems(linking=self._linking):
                 logger.warning("Gold of the training documents: %s", problem)
 
     def training_record(self) -> dict[str, Any]:
@@ -197,96 +233,7 @@ class CorefELTrainer(WholeSavingTrainer):
 
     # Evaluation ---------------------------------------------------------------------------------------
 
-    def prediction_step(
-        self,
-        model: nn.Module,
-        inputs: dict[str, Any],
-        prediction_loss_only: bool,
-        ignore_keys: list[str] | None = None,
-    ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-        """Predicts a batch.
-
-        Returns:
-            The loss, rows ``[B, R, 4]`` of (begin, end, cluster, entity) a mention padded with -100 (tensors of
-            this form are gathered over processes without loss), and the documents' positions ``[B]``. The entity
-            is its id, -1 for NIL, or -2 minus its row in the document if the knowledge base lacks it.
-            Documents that only fill up a rank's last batch count neither in the loss nor in the predictions.
-        """
-        inputs = self._prepare_inputs(inputs)
-        positions = inputs["document_index"]
-        inputs = {name: value[: self._own_documents(len(positions))] for name, value in inputs.items()}
-        with torch.no_grad(), self.compute_loss_context_manager():
-            output: Any = self.compute_loss(model, inputs, return_outputs=True)[1]
-        loss: Tensor = output.loss
-        if not bool(loss.isfinite()):
-            names = [self._evaluated.names[index] for index in positions.tolist()]
-            self._guard.note_evaluated(names[: self._own_documents(len(positions), least=0)])
-            loss = torch.zeros_like(loss)
-            empty = torch.full((len(positions), 1, 4), PADDING, device=loss.device)
-            return loss, *((None, None) if prediction_loss_only else (empty, positions))
-        if prediction_loss_only:
-            return loss.detach(), None, None
-        _, clusters = decode_batch(self.accelerator.unwrap_model(model), output, inputs["keep_all"].tolist())
-        documents = []
-        for b, document in enumerate(clusters):
-            kept, offsets = output.kept[b].tolist(), inputs["span_offsets"][b].tolist()
-            entity_ids = [i if i >= 0 else -2 - row for row, i in enumerate(inputs["entity_ids"][b].tolist())]
-            documents.append(
-                [
-                    [*offsets[kept[n]], c, -1 if cluster.entity_id is None else entity_ids[cluster.entity_id]]
-                    for c, cluster in enumerate(document)
-                    for n in cluster.spans
-                ]
-            )
-        size = max(1, *(len(rows) for rows in documents))
-        padded = torch.full((len(positions), size, 4), PADDING, device=loss.device)
-        for b, rows in enumerate(documents):
-            if rows:
-                padded[b, : len(rows)] = torch.tensor(rows, device=loss.device)
-        return loss.detach(), padded, positions
-
-    def _own_documents(self, size: int, least: int = 1) -> int:
-        """How many of a batch of `size` documents no other rank has; at least 1, so that every rank has a loss.
-
-        Accelerate makes the ranks' last batches equally long by repeating the first documents, and drops the
-        results of those after gathering. A batch's mean loss would keep a part of them.
-        """
-        state = self.accelerator.gradient_state
-        if not state.end_of_dataloader or state.remainder <= 0:
-            return size
-        return min(size, max(least, state.remainder - self.accelerator.process_index * size))
-
-    def _compute_metrics(self, prediction: EvalPrediction) -> dict[str, float]:
-        gold_documents = self._evaluated.documents
-        gold = [gold_documents[int(index)] for index in prediction.label_ids]
-        predicted = documents_from_rows(gold, np.asarray(prediction.predictions), self.processor)
-        kb, limit = self.processor.knowledge_base, self.processor.settings["max_candidates"]
-
-        def candidates(document: Document, mention: Mention) -> set[str]:
-            surface = document.text[mention.begin : mention.end]
-            return {candidate.entity for candidate in kb.candidates(surface, limit)}
-
-        scores = evaluate(gold, predicted, candidates=candidates)
-        scores["score"] = (scores["coref_f1"] + scores["el_mention_f1"] + scores["el_hard_f1"]) / 3
-        return scores
-
-    def evaluation_loop(
-        self,
-        dataloader: Any,
-        description: str,
-        prediction_loss_only: bool | None = None,
-        ignore_keys: list[str] | None = None,
-        metric_key_prefix: str = "eval",
-    ) -> Any:
-        """As `Trainer.evaluation_loop`, remembering which documents the predictions are of.
-
-        Raises:
-            NonFiniteError: When documents have a loss that is not finite and are not to be left out.
-        """
-        self._evaluated: DocumentDataset = dataloader.dataset
-        result = super().evaluation_loop(dataloader, description, prediction_loss_only, ignore_keys, metric_key_prefix)
-        self._guard.finish_evaluation(result.metrics, metric_key_prefix, result.num_samples)
-        return result
+    # Evaluation ---------------------------------------------------------------------------------------
 
     def get_eval_dataloader(self, eval_dataset: Any = None) -> Any:
         return super().get_eval_dataloader(
@@ -373,11 +320,41 @@ class CorefELTrainer(WholeSavingTrainer):
             repo_id=self.hub_model_id or model_name or Path(self.args.output_dir).name,
             knowledge_base={name: getattr(kb, name) for name in ("num_surfaces", "num_entities", "vector_size")},
             development=evaluations[-1] if evaluations else None,
-            hyper_parameters={name: getattr(self.args, name) for name in HYPER_PARAMETERS},
+            hyper_parameters=self.args.hyper_parameters(),
         )
         folder = Path(self.args.output_dir)
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "README.md").write_text(card, encoding="utf-8")
+
+
+class _Lengths:
+    """A dataset's documents as items that have nothing but a length, in words."""
+
+    def __init__(self, dataset: DocumentDataset, name: str) -> None:
+        self._documents, self._name = dataset.documents, name
+
+    def __len__(self) -> int:
+        return len(self._documents)
+
+    def __getitem__(self, index: int) -> dict[str, range]:
+        document = self._documents[index]
+        return {self._name: range(len(split_words(document.text, document.words)))}
+
+    def __iter__(self) -> Iterator[dict[str, range]]:
+        return (self[index] for index in range(len(self)))
+
+
+def _the_processor(processor: Any, processing_class: Any) -> CorefELProcessor:
+    if processor is not None and processing_class is not None and processor is not processing_class:
+        raise TypeError("processing_class: it is another name of processor; give one of them")
+    given = processing_class if processor is None else processor
+    if not isinstance(given, CorefELProcessor):
+        name = "processor" if processing_class is None else "processing_class"
+        raise TypeError(
+            f"{name} must be a CorefELProcessor, which has the knowledge base beside the tokenizer, not "
+            f"{type(given).__name__}: CorefELProcessor(tokenizer, knowledge_base, model.config)"
+        )
+    return given
 
 
 def _as_dataset(documents: Any, name: str, extra: ExtraFields, max_words: int | None = None) -> Any:

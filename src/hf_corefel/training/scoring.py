@@ -1,0 +1,199 @@
+"""Evaluation in training: predictions of whole documents, and whatever is computed from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from transformers import EvalPrediction, Trainer
+
+from ..annotating import decode_batch
+from ..documents import AnnotatedDocument, Document, Mention
+from ..metrics import evaluate
+from ..processing_corefel import CorefELProcessor
+from .collator import DocumentDataset
+from .non_finite import FiniteGuard
+from .predictions import PADDING, documents_from_rows
+
+__all__ = ["DocumentPrediction", "DocumentScores", "ScoringTrainer"]
+
+
+class DocumentPrediction(EvalPrediction):
+    """What the ``compute_metrics`` of a `CorefELTrainer` is called with.
+
+    Like every `transformers.EvalPrediction` it unpacks into predictions and gold.
+
+    Args:
+        predictions: The documents with predicted clusters.
+        label_ids: The documents with gold clusters, in the same order.
+        processor: Knows the candidates.
+        losses: The losses, where ``include_for_metrics`` names ``loss``.
+
+    Attributes:
+        predictions: As given.
+        label_ids: As given.
+        losses: As given.
+        inputs: None; the gold documents hold all that was read.
+    """
+
+    predictions: list[AnnotatedDocument]
+    label_ids: list[Document]
+
+    def __init__(
+        self,
+        predictions: list[AnnotatedDocument],
+        label_ids: list[Document],
+        processor: CorefELProcessor,
+        losses: Any = None,
+    ) -> None:
+        super().__init__(predictions, label_ids, losses=losses)
+        self.processor = processor
+
+    def scores(self) -> dict[str, float]:
+        """Return what `CorefELTrainer` reports by itself: `hf_corefel.metrics.evaluate`, and ``score``.
+
+        ``score`` is the mean of coreference, EL_m and EL_h F1.
+        """
+        kb, limit = self.processor.knowledge_base, self.processor.settings["max_candidates"]
+
+        def candidates(document: Document, mention: Mention) -> set[str]:
+            surface = document.text[mention.begin : mention.end]
+            return {candidate.entity for candidate in kb.candidates(surface, limit)}
+
+        scores = evaluate(self.label_ids, self.predictions, candidates=candidates)
+        scores["score"] = (scores["coref_f1"] + scores["el_mention_f1"] + scores["el_hard_f1"]) / 3
+        return scores
+
+
+class DocumentScores:
+    """The ``compute_metrics`` that a `CorefELTrainer` has by itself; with ``batch_eval_metrics`` it adds up batches."""
+
+    def __init__(self) -> None:
+        self._earlier: list[DocumentPrediction] = []
+
+    def __call__(self, prediction: DocumentPrediction, compute_result: bool = True) -> dict[str, float]:
+        """Return the scores of all batches since the last result, or nothing before the last of them."""
+        self._earlier.append(prediction)
+        if not compute_result:
+            return {}
+        batches, self._earlier = self._earlier, []
+        predicted = [document for batch in batches for document in batch.predictions]
+        gold = [document for batch in batches for document in batch.label_ids]
+        return DocumentPrediction(predicted, gold, prediction.processor).scores()
+
+
+class ScoringTrainer(Trainer):
+    """Predicts whole documents, and gives them to ``compute_metrics``."""
+
+    processor: CorefELProcessor
+    compute_metrics: Any
+    _evaluated: DocumentDataset
+    _guard: FiniteGuard
+
+    def prediction_step(
+        self,
+        model: nn.Module,
+        inputs: dict[str, Any],
+        prediction_loss_only: bool,
+        ignore_keys: list[str] | None = None,
+    ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+        """Predicts a batch.
+
+        Returns:
+            The loss, rows ``[B, R, 4]`` of (begin, end, cluster, entity) a mention padded with -100 (tensors of
+            this form are gathered over processes without loss), and the documents' positions ``[B]``. The entity
+            is its id, -1 for NIL, or -2 minus its row in the document if the knowledge base lacks it.
+            Documents that only fill up a rank's last batch count neither in the loss nor in the predictions.
+        """
+        inputs = self._prepare_inputs(inputs)
+        positions = inputs["document_index"]
+        inputs = {name: value[: self._own_documents(len(positions))] for name, value in inputs.items()}
+        with torch.no_grad(), self.compute_loss_context_manager():
+            loss, output = self.compute_loss(model, inputs, return_outputs=True)
+        if not bool(loss.isfinite()):
+            names = [self._evaluated.names[index] for index in positions.tolist()]
+            self._guard.note_evaluated(names[: self._own_documents(len(positions), least=0)])
+            loss = torch.zeros_like(loss)
+            empty = torch.full((len(positions), 1, 4), PADDING, device=loss.device)
+            return loss, *((None, None) if prediction_loss_only else (empty, positions))
+        if prediction_loss_only:
+            return loss.detach(), None, None
+        _, clusters = decode_batch(self.accelerator.unwrap_model(model), output, inputs["keep_all"].tolist())
+        documents = []
+        for b, document in enumerate(clusters):
+            kept, offsets = output.kept[b].tolist(), inputs["span_offsets"][b].tolist()
+            entity_ids = [i if i >= 0 else -2 - row for row, i in enumerate(inputs["entity_ids"][b].tolist())]
+            documents.append(
+                [
+                    [*offsets[kept[n]], c, -1 if cluster.entity_id is None else entity_ids[cluster.entity_id]]
+                    for c, cluster in enumerate(document)
+                    for n in cluster.spans
+                ]
+            )
+        size = max(1, *(len(rows) for rows in documents))
+        padded = torch.full((len(positions), size, 4), PADDING, device=loss.device)
+        for b, rows in enumerate(documents):
+            if rows:
+                padded[b, : len(rows)] = torch.tensor(rows, device=loss.device)
+        return loss.detach(), padded, positions
+
+    def _own_documents(self, size: int, least: int = 1) -> int:
+        """How many of a batch of `size` documents no other rank has; at least 1, so that every rank has a loss.
+
+        Accelerate makes the ranks' last batches equally long by repeating the first documents, and drops the
+        results of those after gathering. A batch's mean loss would keep a part of them.
+        """
+        state = self.accelerator.gradient_state
+        if not state.end_of_dataloader or state.remainder <= 0:
+            return size
+        return min(size, max(least, state.remainder - self.accelerator.process_index * size))
+
+    def evaluation_loop(
+        self,
+        dataloader: Any,
+        description: str,
+        prediction_loss_only: bool | None = None,
+        ignore_keys: list[str] | None = None,
+        metric_key_prefix: str = "eval",
+    ) -> Any:
+        """As `Trainer.evaluation_loop`; ``compute_metrics`` is given a `DocumentPrediction`.
+
+        Raises:
+            NonFiniteError: When documents have a loss that is not finite and are not to be left out.
+        """
+        self._evaluated = dataloader.dataset
+        chosen = self.compute_metrics
+        if chosen is not None:
+            self.compute_metrics = self._of_documents(chosen)
+        try:
+            result = super().evaluation_loop(
+                dataloader, description, prediction_loss_only, ignore_keys, metric_key_prefix
+            )
+        finally:
+            self.compute_metrics = chosen
+        self._guard.finish_evaluation(result.metrics, metric_key_prefix, result.num_samples)
+        return result
+
+    def _of_documents(self, compute_metrics: Callable[..., Any]) -> Callable[..., Any]:
+        """`compute_metrics` as the base class calls it: with the rows of `prediction_step`."""
+        gold_documents = self._evaluated.documents
+
+        def compute(rows: EvalPrediction, **options: Any) -> Any:
+            gold, predicted = [], []
+            for table, positions in zip(_batches(rows.predictions), _batches(rows.label_ids), strict=True):
+                documents = [gold_documents[int(position)] for position in positions]
+                gold += documents
+                predicted += documents_from_rows(documents, table, self.processor)
+            return compute_metrics(DocumentPrediction(predicted, gold, self.processor, rows.losses), **options)
+
+        return compute
+
+
+def _batches(values: Any) -> Sequence[np.ndarray]:
+    """Arrays of a list with ``eval_do_concat_batches=False``, else the only one; tensors of ``batch_eval_metrics``."""
+    if isinstance(values, list):
+        return [np.asarray(value) for value in values]
+    return [values.cpu().numpy() if isinstance(values, Tensor) else np.asarray(values)]
