@@ -21,7 +21,7 @@ demo: $(VENV)/.installed  ## Annotate a news text with the bundled checkpoint
 	@$(BIN)/hf-corefel annotate examples/data/news.txt
 
 test: $(VENV)/.installed-test  ## Run the tests (minutes)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 matrix: test  ## Run the tests with the newest and the oldest supported generation of the Hugging Face libraries
 	$(MAKE) VENV=$(VENV)-oldest CONSTRAINTS=constraints-oldest.txt test
