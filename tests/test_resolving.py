@@ -176,3 +176,18 @@ def test_a_mention_of_white_space_is_no_name() -> None:
     document = AnnotatedDocument("Anna\tmet \x1cher.", [blank, Cluster((Mention(0, 4), Mention(10, 13)))])
     assert [cluster_name(cluster) for cluster in document.clusters] == [None, "Anna"]
     assert resolve_text(document) == "Anna\tmet \x1cAnna."
+
+
+@pytest.mark.parametrize(
+    ("text", "entity", "name"),
+    [
+        ("The iPhone", "IPhone", "iPhone"),
+        ("the eBay's", "EBay", "eBay"),
+        ("an IPHONE", "IPhone", "IPhone"),
+        ("the moon", "Moon", "Moon"),
+        ("The phone", "IPhone", "IPhone"),
+    ],
+)
+def test_a_title_has_a_capital_letter_that_its_name_may_lack(text: str, entity: str, name: str) -> None:
+    cluster = Cluster((Mention(text.index(" ") + 1, len(text)),), entity)
+    assert cluster_name(AnnotatedDocument(text, [cluster]).clusters[0]) == name

@@ -58,11 +58,13 @@ def cluster_name(cluster: Cluster) -> str | None:
     It is the title of its entity, else the longest mention that looks like a name, else the first that is no pronoun.
     """
     title = None if cluster.entity is None else readable_title(cluster.entity)
-    if title is not None:
-        return title
     # A given mention may hold nothing but white space.
     surfaces = [without_possessive(mention.text or "") for mention in cluster.mentions]
     surfaces = [surface for surface in surfaces if surface and not is_pronoun(surface)]
+    if title is not None:
+        # Titles begin with a capital letter whatever the name does: "IPhone".
+        small = (surface for surface in surfaces if surface[0].islower() and surface[1:] == title[1:])
+        return next((surface for surface in small if not surface.islower()), title)
     names = [surface for surface in surfaces if looks_like_name(surface)]
     # The longest, and of these the first.
     return max(names, key=len, default=surfaces[0] if surfaces else None)
