@@ -12,7 +12,7 @@ import typer
 
 from hf_corefel.cli.inputs import InputFormat, UnreadableInputError, count_documents, read_documents
 from hf_corefel.cli.messages import TRACEBACK_VARIABLE, complain, fail, warnings_as_messages
-from hf_corefel.cli.options import KnowledgeBaseOption, ModelOption, QuietOption, knowledge_base_folder
+from hf_corefel.cli.options import KnowledgeBaseOption, ModelOption, QuietOption, TrustOption, knowledge_base_folder
 from hf_corefel.cli.outputs import Format, Output, UnwritableOutputError, format_of
 from hf_corefel.cli.rendering import ProgressBar
 from hf_corefel.cli.silence import silent_transformers
@@ -61,6 +61,7 @@ def annotate(
     ] = None,
     model: ModelOption = None,
     knowledge_base: KnowledgeBaseOption = None,
+    trust_remote_code: TrustOption = False,
     mention_scope: Annotated[
         MentionScope | None,
         typer.Option(help="Mentions to look for: names only, or all with pronouns; the model's default if left out."),
@@ -107,7 +108,7 @@ def annotate(
         total = None if quiet or not ProgressBar.can_be_seen() else count_documents(files, input_kind)
         with ProgressBar("Annotating", total, shown=total != 1 and not quiet) as progress:
             job = _Job(
-                lambda: _load(model, device, knowledge_base, quiet=quiet),
+                lambda: _load(model, device, knowledge_base, trust_remote_code, quiet=quiet),
                 parameters,
                 progress,
                 max_document_words,
@@ -144,14 +145,16 @@ def _looks_like_another_format(output: str) -> bool:
     return not is_folder and Path(output).suffix.lower() not in ("", ".gz")
 
 
-def _load(model: str | None, device: str | None, knowledge_base: str | None, *, quiet: bool) -> Callable[..., Any]:
+def _load(
+    model: str | None, device: str | None, knowledge_base: str | None, trust_remote_code: bool, *, quiet: bool
+) -> Callable[..., Any]:
     """The pipeline on the bundled checkpoint or on ``model``; leaves with status 1 when it cannot be loaded."""
     from safetensors import SafetensorError
 
     from hf_corefel.kb import KnowledgeBase
     from hf_corefel.pipeline_corefel import load_pipeline
 
-    placed: dict[str, Any] = {} if device is None else {"device": device}
+    placed: dict[str, Any] = {"trust_remote_code": trust_remote_code} | ({} if device is None else {"device": device})
     if knowledge_base is not None:
         try:
             placed["knowledge_base"] = KnowledgeBase.from_pretrained(knowledge_base_folder(knowledge_base))

@@ -11,7 +11,7 @@ from hf_corefel.cli.annotate import annotate
 from hf_corefel.cli.corpus import corpus_app
 from hf_corefel.cli.kb import kb_app
 from hf_corefel.cli.messages import fail, say, warnings_as_messages
-from hf_corefel.cli.options import KnowledgeBaseOption, ModelOption, QuietOption, knowledge_base_folder
+from hf_corefel.cli.options import KnowledgeBaseOption, ModelOption, QuietOption, TrustOption, knowledge_base_folder
 from hf_corefel.cli.publish import publish
 from hf_corefel.cli.rendering import ProgressBar, scores_table, show
 from hf_corefel.cli.running import Commands, run
@@ -57,6 +57,7 @@ def evaluate(
     split: Annotated[str, typer.Option(help="The part of the corpus to score.")] = "test",
     model: ModelOption = None,
     knowledge_base: KnowledgeBaseOption = None,
+    trust_remote_code: TrustOption = False,
     mention_scope: Annotated[
         str | None, typer.Option(metavar="SCOPE", help="Mentions to look for: named or all; GUM's gold has the same.")
     ] = None,
@@ -92,6 +93,7 @@ def evaluate(
                 limit=limit,
                 out=out,
                 predictions=predictions,
+                trust_remote_code=trust_remote_code,
                 progress=progress.update,
             )
     except (OSError, ValueError) as error:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["KnowledgeBaseOption", "ModelOption", "QuietOption", "is_bundled", "knowledge_base_folder"]
+__all__ = ["KnowledgeBaseOption", "ModelOption", "QuietOption", "TrustOption", "is_bundled", "knowledge_base_folder"]
 
 BUNDLED = "bundled"
 # As in `processing_corefel`, which imports more than looking up needs.
@@ -20,6 +20,13 @@ ModelOption = Annotated[
 KnowledgeBaseOption = Annotated[
     str | None,
     typer.Option("--knowledge-base", metavar="DIR", help="A knowledge base, or that of a model, for the model's own."),
+]
+TrustOption = Annotated[
+    bool,
+    typer.Option(
+        "--trust-remote-code",
+        help="Run code that the model's files name; read it first. A model of such code cannot be loaded without.",
+    ),
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Errors only: no progress bar, no warnings.")]
 

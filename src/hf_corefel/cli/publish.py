@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from hf_corefel.cli.messages import fail, say
+from hf_corefel.cli.options import TrustOption
 
 __all__ = ["publish"]
 
@@ -19,6 +20,7 @@ def publish(
     ] = None,
     private: Annotated[bool, typer.Option("--private", help="Make a new repository private.")] = False,
     revision: Annotated[str | None, typer.Option(metavar="BRANCH", help="The branch; main when left out.")] = None,
+    trust_remote_code: TrustOption = False,
 ) -> None:
     """Put a model on the Hugging Face Hub, with its processor, knowledge base and model card, in one commit.
 
@@ -36,6 +38,7 @@ def publish(
             private=private or None,
             revision=revision,
             facts=BUNDLED if model is None else None,
+            trust_remote_code=trust_remote_code,
         )
     except hub_errors() as error:
         name = "the bundled checkpoint" if model is None else model or repr(model)
