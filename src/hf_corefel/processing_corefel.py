@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from transformers.utils import cached_file
 
+from .adapters import place_of
 from .alignment import AlignmentReport
 from .configuration_corefel import CorefELConfig
 from .documents import MENTION_SCOPES, Candidate, Document, DocumentError
@@ -115,7 +116,8 @@ class CorefELProcessor:
         """Loads what `save_pretrained` wrote.
 
         Args:
-            pretrained_model_name_or_path: Folder, or Hub id.
+            pretrained_model_name_or_path: Folder, or Hub id; where an adapter of PEFT has no processor, that of its
+                base is loaded.
             knowledge_base: Takes the place of the saved one, which is not downloaded then.
             **kwargs: ``revision``, ``token``, ``cache_dir``, ``local_files_only``; ``trust_remote_code`` lets code run
                 that the tokenizer's files name, which is refused without a question by default.
@@ -126,6 +128,7 @@ class CorefELProcessor:
         """
         name = checked_name(pretrained_model_name_or_path, "processor")
         options, trust = HubOptions.pick(kwargs), kwargs.get("trust_remote_code") is True
+        name, options = place_of(SETTINGS_FILE, name, options)
         with loading_from(name, options, trust_remote_code=trust):
             path = cached_file(name, SETTINGS_FILE, **options.to_kwargs())
             settings = read_settings(path)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +49,10 @@ class HubOptions:
     def pick(cls, kwargs: Mapping[str, Any]) -> HubOptions:
         """The options among keyword arguments."""
         return cls(**{name: kwargs[name] for name in cls.names() if kwargs.get(name) is not None})
+
+    def at(self, revision: str | None) -> HubOptions:
+        """The options for another repository, at a revision of that one."""
+        return replace(self, revision=revision)
 
     def to_kwargs(self) -> dict[str, Any]:
         """The options as keyword arguments, those that were not set left out."""

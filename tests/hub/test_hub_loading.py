@@ -87,9 +87,10 @@ def test_token_and_cache_reach_every_part(
 
 
 def cache_of(client: Any) -> list[str]:
+    """Files in the default cache; where PEFT is there, transformers notes in it that the repository is no adapter."""
     return client(
-        "import os, huggingface_hub.constants as c\n"
-        "return os.listdir(c.HF_HUB_CACHE) if os.path.isdir(c.HF_HUB_CACHE) else []"
+        "import pathlib, huggingface_hub.constants as c\n"
+        "return [str(path) for path in pathlib.Path(c.HF_HUB_CACHE).glob('models--*/snapshots/*/*')]"
     )
 
 

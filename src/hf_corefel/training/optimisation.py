@@ -8,21 +8,24 @@ import torch
 from torch import nn
 from torch.optim.lr_scheduler import LambdaLR
 
-__all__ = ["clip_groups", "make_optimizer", "make_schedule"]
+from ..layers import WindowEncoder
+from ..pretrained_corefel import CorefELPreTrainedModel
+
+__all__ = ["clip_groups", "encoder_parameters", "make_optimizer", "make_schedule"]
 
 
 def make_optimizer(model: nn.Module, args: Any) -> torch.optim.AdamW:
     """AdamW with one group for the encoder's matrices, one for its biases and norms, one for the task layers.
 
     Args:
-        model: A `CorefELModel`.
+        model: A `CorefELModel`, or something around one.
         args: `CorefELTrainingArguments`.
     """
     groups: dict[str, list[nn.Parameter]] = {"matrices": [], "vectors": [], "task": []}
-    for name, parameter in model.named_parameters():
+    of_encoder = encoder_parameters(model)
+    for parameter in model.parameters():
         if parameter.requires_grad:
-            in_encoder = name.startswith("encoder.")
-            group = ("matrices" if parameter.ndim > 1 else "vectors") if in_encoder else "task"
+            group = ("matrices" if parameter.ndim > 1 else "vectors") if parameter in of_encoder else "task"
             groups[group].append(parameter)
     settings = {
         "matrices": {"lr": args.encoder_learning_rate, "weight_decay": args.encoder_weight_decay},
@@ -36,6 +39,20 @@ def make_optimizer(model: nn.Module, args: Any) -> torch.optim.AdamW:
         # As the base class does: without it AdamW takes a third of a step on a CPU.
         fused=args.optim == "adamw_torch_fused",
     )
+
+
+def encoder_parameters(model: nn.Module) -> set[nn.Parameter]:
+    """Return the parameters of a model's encoder, adapters in it included.
+
+    They are found by the module that they belong to: PEFT, ``torch.compile`` and the wrappers of distributed training
+    put names of their own before theirs.
+
+    Args:
+        model: A `CorefELModel`, or something around one.
+    """
+    encoders = [module for module in model.modules() if isinstance(module, WindowEncoder)]
+    encoders += [module.encoder for module in model.modules() if isinstance(module, CorefELPreTrainedModel)]
+    return {parameter for encoder in encoders for parameter in encoder.parameters()}
 
 
 def clip_groups(optimizer: torch.optim.Optimizer, max_norm: float) -> None:
