@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 import shutil
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,8 @@ from transformers import Trainer, TrainerState
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR, TrainOutput
 from transformers.utils import logging
 
-from ..adapters import BASE_FOLDER, base_tensors, holds_adapters, is_peft_model
+from ..adapters import ADAPTER_FILES, BASE_FOLDER, base_tensors, holds_adapters, is_peft_model
+from ..utils.json_files import read_json_object
 from .checkpoints import (
     STATE_FILE,
     BrokenCheckpointError,
@@ -131,29 +133,22 @@ class WholeSavingTrainer(Trainer):
             super()._save(output_dir, state_dict=state_dict)
             return
         folder = Path(output_dir or self.args.output_dir)
-        with ExitStack() as stack:
-            staging = stack.enter_context(replaced_model(folder))
-            # The saved arguments have the limit.
-            stack.enter_context(self._limit(self._hidden_limit or self.args.save_total_limit))
-            if is_peft_model(self.model) and not self.model.get_base_model().is_as_saved():
-                stack.enter_context(self._base_beside(staging / BASE_FOLDER, folder.absolute() / BASE_FOLDER))
+        # The saved arguments have the limit.
+        with replaced_model(folder) as staging, self._limit(self._hidden_limit or self.args.save_total_limit):
             super()._save(str(staging), state_dict=state_dict)
+            is_whole = state_dict is None  # else parts of it are elsewhere
+            if is_whole and is_peft_model(self.model) and not self.model.get_base_model().is_as_saved():
+                self._save_base(staging, folder.absolute() / BASE_FOLDER)
             if self._is_checkpoint and self._saves_less_than_it_trains():
                 save_model(self.model, str(staging / _UNMERGED_FILE))
 
-    @contextmanager
-    def _base_beside(self, folder: Path, place: Path) -> Iterator[None]:
-        """Saves the base of an adapter too, and has the adapter name it: what it was loaded from is another one."""
-        base, configs = self.model.get_base_model(), self.model.peft_config.values()
-        named = [config.base_model_name_or_path for config in configs]
-        base.save_without_adapters(folder)
-        for config in configs:
-            config.base_model_name_or_path = str(place)
-        try:
-            yield
-        finally:
-            for config, name in zip(configs, named, strict=True):
-                config.base_model_name_or_path = name
+    def _save_base(self, staging: Path, place: Path) -> None:
+        """Saves the base of an adapter beside it, because what it was loaded from is another one by now."""
+        self.model.get_base_model().save_without_adapters(staging / BASE_FOLDER)
+        # Adapters that have names of their own lie in folders.
+        for path in (*staging.glob(ADAPTER_FILES[0]), *staging.glob(f"*/{ADAPTER_FILES[0]}")):
+            content = {**read_json_object(path), "base_model_name_or_path": str(place), "revision": None}
+            path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
     def _saves_less_than_it_trains(self) -> bool:
         """Whether the saved model is not all that resuming takes: it has adapters merged, or the adapter alone."""
