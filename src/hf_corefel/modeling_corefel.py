@@ -237,11 +237,11 @@ class CorefELModel(CorefELPreTrainedModel):
         return model
 
     def get_input_embeddings(self) -> nn.Module:
-        encoder: Any = self.encoder.model
+        encoder: Any = self.plain_encoder
         return encoder.get_input_embeddings()
 
     def set_input_embeddings(self, value: nn.Module) -> None:
-        encoder: Any = self.encoder.model
+        encoder: Any = self.plain_encoder
         encoder.set_input_embeddings(value)
 
     def forward(

@@ -12,6 +12,7 @@ import transformers
 from transformers import AutoModel, Pipeline
 from transformers.pipelines import PIPELINE_REGISTRY
 
+from .adapters import plain_module
 from .annotating import AnnotationOptions, annotate_batch, check_count
 from .configuration_corefel import longest_span, readable_positions
 from .documents import AnnotatedDocument, Document, DocumentError, check_mention_scope
@@ -23,7 +24,7 @@ from .kb import KnowledgeBase
 from .modeling_corefel import CorefELModel, CorefELOutput
 from .processing import check_length
 from .processing_corefel import CorefELProcessor, EncodedDocument
-from .repositories import HubOptions, checked_name, weights_version
+from .repositories import HubOptions, checked_name
 from .resolving import resolve_text
 
 __all__ = ["AnnotationParameters", "CorefELPipeline", "bundled_checkpoint", "load_pipeline", "register_pipeline"]
@@ -133,9 +134,9 @@ class CorefELPipeline(Pipeline):
         kb = processor.knowledge_base
         if knowledge_base is None and kb.vectorizer is None and projects_from(kb, model):
             # Entities that are added now get vectors of the kind that the model was trained on.
-            kb.vectorizer = title_vectorizer(model.encoder.model, processor.tokenizer, kb.projection)
+            kb.vectorizer = title_vectorizer(plain_module(model.encoder).model, processor.tokenizer, kb.projection)
         # A model that was trained since it was loaded differs from its fingerprint, as it should.
-        if verify and model.origin is not None and model.origin.weights == weights_version(model):
+        if verify and model.has_weights_as_loaded():
             check_fingerprint(model, processor, model.name_or_path, options, own_knowledge_base=knowledge_base is None)
 
     def _sanitize_parameters(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:

@@ -29,7 +29,7 @@ from .configuration_corefel import CorefELConfig
 from .foreign_code import loading_from, read_encoder_config, save_code
 from .layers import EntityScorer, PairScorer
 from .layers.matches import LateInput
-from .repositories import FINGERPRINT_FILE, HubOptions, Origin, checked_name, weights_version
+from .repositories import FINGERPRINT_FILE, HubOptions, Origin, checked_name
 from .saved_names import state_to_save
 from .weights import (
     WeightsWarning,
@@ -37,9 +37,11 @@ from .weights import (
     expecting,
     find_weights,
     not_finite,
+    sample_weights,
     saved_shapes,
     some_of,
     still_as_drawn,
+    unchanged_weights,
 )
 
 __all__ = ["CorefELPreTrainedModel"]
@@ -168,7 +170,7 @@ class CorefELPreTrainedModel(PreTrainedModel):
             # What belongs to the model lies with the adapter.
             name = model.name_or_path = model.config.name_or_path = asked
             model.config._commit_hash = extract_commit_hash(str(adapters[-1].config), None)
-        model.origin = Origin(options, weights_version(model), trust)
+        model.origin = Origin(options, sample_weights(model.named_parameters()), trust)
         model._warn_of_weights(name, model.untrained_weights() if adapters else missing, info["unexpected_keys"])
         loaded: Any = (model, info) if with_info else model
         return loaded
@@ -211,7 +213,7 @@ class CorefELPreTrainedModel(PreTrainedModel):
         if holds_adapters(self):
             saved, state = merged_copy(self, state), None
         given.arguments.update(self=saved, state_dict=state_to_save(saved, state))
-        save_code(plain_module(saved.encoder.model), saved.config.encoder_config, save_directory)
+        save_code(saved.plain_encoder, saved.config.encoder_config, save_directory)
         PreTrainedModel.save_pretrained(*given.args, **given.kwargs)
         for file in (FINGERPRINT_FILE, *ADAPTER_FILES):
             (Path(save_directory) / file).unlink(missing_ok=True)
@@ -227,15 +229,23 @@ class CorefELPreTrainedModel(PreTrainedModel):
 
     def save_without_adapters(self, save_directory: str | Path) -> None:
         """As `save_pretrained`, with the weights that the model has beneath its adapters."""
-        save_code(plain_module(self.encoder.model), self.config.encoder_config, save_directory)
+        save_code(self.plain_encoder, self.config.encoder_config, save_directory)
         PreTrainedModel.save_pretrained(self, save_directory, state_dict=dict(base_tensors(self)))
+
+    def has_weights_as_loaded(self) -> bool:
+        """Whether nobody has trained the weights since they were loaded; False of a model that was made here."""
+        own = [(name, value) for name, value in base_tensors(self) if isinstance(value, nn.Parameter)]
+        return self.origin is not None and len(unchanged_weights(own, self.origin.weights)) == len(self.origin.weights)
+
+    @property
+    def plain_encoder(self) -> nn.Module:
+        """The encoder within what ``torch.compile`` and PEFT may have put around it."""
+        windows: Any = plain_module(self.encoder)
+        return plain_module(windows.model)
 
     def is_as_saved(self) -> bool:
         """Whether loading `name_or_path` again gives this model, adapters in it left aside."""
-        if self.origin is None or not self.name_or_path:
-            return False
-        own = [value for _, value in base_tensors(self) if isinstance(value, nn.Parameter)]
-        if self.origin.weights is None or self.origin.weights != sum(value._version for value in own):
+        if self.origin is None or not self.name_or_path or not self.has_weights_as_loaded():
             return False
         name, options = str(self.name_or_path), self.origin.options
         try:

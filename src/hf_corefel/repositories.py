@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from huggingface_hub import HfApi, snapshot_download
-from torch import nn
+from torch import Tensor
 
 __all__ = [
     "FINGERPRINT_FILE",
@@ -17,7 +17,6 @@ __all__ = [
     "checked_name",
     "download_folder",
     "upload_folder",
-    "weights_version",
 ]
 
 FINGERPRINT_FILE = "fingerprint.json"
@@ -67,25 +66,17 @@ class HubOptions:
 
 @dataclass(frozen=True)
 class Origin:
-    """How a model was loaded, and `weights_version` when it was.
+    """How a model was loaded, and some values of its weights as they were then.
 
     Attributes:
         options: How its files were found.
-        weights: `weights_version` of the loaded model.
+        weights: See `hf_corefel.weights.sample_weights`.
         trust_remote_code: Whether the caller trusts code that its files name.
     """
 
     options: HubOptions
-    weights: int | None
+    weights: Mapping[str, Tensor] = field(repr=False, compare=False)
     trust_remote_code: bool = False
-
-
-def weights_version(model: nn.Module) -> int | None:
-    """A number that grows whenever a parameter is written to, and not when it is moved or cast; None = unknown."""
-    parameters = list(model.parameters())
-    if any(parameter.is_inference() for parameter in parameters):
-        return None
-    return sum(parameter._version for parameter in parameters)
 
 
 def checked_name(name: Any, what: str = "model") -> str:

@@ -9,7 +9,6 @@ from torch import Tensor
 from transformers import PreTrainedModel
 from transformers.integrations.deepspeed import is_deepspeed_zero3_enabled
 
-from .adapters import plain_module
 from .foreign_code import is_foreign
 from .weights import some_of
 
@@ -36,7 +35,7 @@ def state_to_save(model: PreTrainedModel, state: dict[str, Tensor] | None) -> di
     plain = {name.replace(_COMPILED, ""): value for name, value in own.items()}
     expected = _expected(model)
     if expected:
-        beyond = [name for name, value in plain.items() if expected.get(name) != tuple(value.shape)]
+        beyond = [name for name, value in plain.items() if expected.get(name) != getattr(value, "shape", None)]
         missing = [name for name in expected if name not in plain] if state is None else []
         for names, text in ((beyond, "has weights that no"), (missing, "lacks weights that a")):
             if names:
@@ -48,11 +47,11 @@ def state_to_save(model: PreTrainedModel, state: dict[str, Tensor] | None) -> di
     return state if plain.keys() == own.keys() else plain
 
 
-def _expected(model: PreTrainedModel) -> dict[str, tuple[int, ...]]:
+def _expected(model: PreTrainedModel) -> dict[str, torch.Size]:
     """Shapes of the weights that a model of the configuration has; none where that cannot be told without loading."""
     in_parts = is_deepspeed_zero3_enabled() or getattr(model, "hf_quantizer", None) is not None
-    if in_parts or is_foreign(plain_module(model.encoder.model)):
+    if in_parts or is_foreign(model.plain_encoder):
         return {}
     with torch.device("meta"):
         fresh = type(model)(copy.deepcopy(model.config))
-    return {name: tuple(value.shape) for name, value in fresh.state_dict().items()}
+    return {name: value.shape for name, value in fresh.state_dict().items()}

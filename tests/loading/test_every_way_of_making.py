@@ -217,7 +217,7 @@ def loaded_into(workshop: Workshop) -> Saved:
     first, expected, _ = adapter_without_processor(workshop)
     model = workshop.loaded()
     model.load_adapter(str(first))
-    assert workshop.says(model) == pytest.approx(expected) or True
+    assert flat(workshop.says(model))[0] == flat(expected)[0]
     return workshop.saved(model)
 
 
@@ -272,8 +272,8 @@ WAYS: dict[str, Way] = {
     "LoRA within the encoder": lambda w: on_the_encoder(w, "layers"),
     "LoRA moved with its base": adapter_moved_with_its_base,
 }
-# Ways that transformers does not find from where they are: the adapter names the place that its base was saved at.
-NOT_BY_TRANSFORMERS = ("LoRA moved with its base",)
+# Ways that transformers does not follow: a base that is an adapter too, or is not where the adapter says.
+NOT_BY_TRANSFORMERS = ("LoRA moved with its base", "LoRA on LoRA")
 # One of each kind; the rest is slow.
 FEW = (
     "another head when loaded",
@@ -297,7 +297,7 @@ from hf_corefel import CorefELModel, CorefELPipeline, CorefELProcessor
 from hf_corefel.cli.app import app
 from hf_corefel.pipeline_corefel import load_pipeline
 
-text, jobs, quick = sys.argv[1], json.loads(sys.argv[2]), sys.argv[3] == "quick"
+text, jobs = sys.argv[1], json.loads(sys.argv[2])
 warnings.simplefilter("error")
 warnings.filterwarnings("ignore", category=DeprecationWarning)
 warnings.filterwarnings("ignore", category=FutureWarning)
@@ -348,7 +348,7 @@ def check(workshop: Workshop, names: tuple[str, ...]) -> None:
     """Makes and saves models in this process, and loads all of them in another one."""
     saved = {name: WAYS[name](workshop) for name in names}
     jobs = {name: (str(folder), trust, name not in NOT_BY_TRANSFORMERS) for name, (folder, _, trust) in saved.items()}
-    done = run_python(LOADING, TEXT, json.dumps(jobs), "quick")
+    done = run_python(LOADING, TEXT, json.dumps(jobs))
     assert done.returncode == 0, done.stderr
     loaded = json.loads(done.stdout.splitlines()[-1])
     for name, (_, expected, _) in saved.items():
