@@ -113,8 +113,7 @@ class CorefELPreTrainedModel(PreTrainedModel):
             kwargs.pop("output_loading_info", False),
             kwargs.pop("ignore_mismatched_sizes", False),
         )
-        # Where AutoModel has found an adapter, it gives the base, and says here what was asked for.
-        given = (kwargs.pop("adapter_kwargs", None) or {}).get("_adapter_model_path", given)
+        given, options = _asked(given, options, kwargs.pop("adapter_kwargs", None) or {}, kwargs.get("config"))
         name, shapes, found = "the model", None, options
         adapters: list[Adapter] = []
         if given is not None:
@@ -278,6 +277,16 @@ class CorefELPreTrainedModel(PreTrainedModel):
                 f"{where}: {len(broken)} weights hold NaN or infinite values ({some_of(broken)}); copy the model "
                 "again, or take an earlier checkpoint"
             )
+
+
+def _asked(given: Any, options: HubOptions, adapter: Mapping[str, Any], config: Any) -> tuple[Any, HubOptions]:
+    """What was asked for, and how to find it, where transformers has found an adapter and gives what is its base's."""
+    if "_adapter_model_path" in adapter:
+        return adapter["_adapter_model_path"], options.at(adapter.get("revision"))
+    commit = getattr(config, "_commit_hash", None)
+    if commit is not None and options.revision == commit and config.name_or_path != str(given):
+        return given, options.at(None)
+    return given, options
 
 
 def _names(mismatched: Iterable[Any]) -> list[str]:
