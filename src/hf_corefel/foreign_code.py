@@ -13,6 +13,7 @@ is kept beside the call, for this thread and task only.
 from __future__ import annotations
 
 import copy
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -136,8 +137,9 @@ class UnreadEncoderConfig(PretrainedConfig):
         self._name_or_path = fields.get("_name_or_path", "")
 
     def to_dict(self) -> dict[str, Any]:
-        # With what every configuration says of itself.
-        return {"transformers_version": self.transformers_version, **copy.deepcopy(self.fields)}
+        # With what every configuration says of itself. transformers 4 asks one without fields for all their defaults.
+        own = {"transformers_version": self.transformers_version, **copy.deepcopy(self.fields)}
+        return own if self.fields else defaultdict(lambda: None, own)
 
 
 def encoder_config_of(fields: Mapping[str, Any]) -> PretrainedConfig:
