@@ -231,6 +231,17 @@ def test_saving_a_model_with_adapters_leaves_them_in_it(model: CorefELModel, sco
     assert close(scores(CorefELModel.from_pretrained(tmp_path)), expected)
 
 
+def test_an_adapter_that_was_loaded_into_a_model_is_saved_with_it(
+    adapter: Path, tiny_folder: Path, scores: Any, tmp_path: Path
+) -> None:
+    expected = scores(CorefELModel.from_pretrained(adapter))
+    live = CorefELModel.from_pretrained(tiny_folder)
+    live.load_adapter(str(adapter))
+    assert close(scores(live), expected)
+    live.save_pretrained(tmp_path / "model")
+    assert close(scores(CorefELModel.from_pretrained(tmp_path / "model")), expected)
+
+
 def test_adapters_that_are_switched_off_are_not_saved(model: CorefELModel, scores: Any, tmp_path: Path) -> None:
     before, encoder = scores(model), model.encoder
     encoder.model = shaken(get_peft_model(encoder.model, LoraConfig(target_modules=TARGETS)))  # type: ignore[arg-type]

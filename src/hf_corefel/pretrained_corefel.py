@@ -217,6 +217,17 @@ class CorefELPreTrainedModel(PreTrainedModel):
         for file in (FINGERPRINT_FILE, *ADAPTER_FILES):
             (Path(save_directory) / file).unlink(missing_ok=True)
 
+    def load_adapter(self, *args: Any, **kwargs: Any) -> Any:
+        """As `PreTrainedModel.load_adapter`: puts an adapter of PEFT into the live model."""
+        renamed = vars(self).get("_weight_conversions")
+        try:
+            return super().load_adapter(*args, **kwargs)
+        finally:
+            # transformers 5 keeps how it renamed the adapter's weights, and would save the model's by these names.
+            vars(self).pop("_weight_conversions", None)
+            if renamed is not None:
+                self._weight_conversions = renamed
+
     @staticmethod
     def _refuse_arguments(unused: Mapping[str, Any]) -> None:
         """Raises `TypeError` for arguments of `forward` that mean something; ``None`` is what PEFT gives all models."""
