@@ -224,7 +224,7 @@ class CorefELPreTrainedModel(PreTrainedModel):
             return super().load_adapter(*args, **kwargs)
         finally:
             # transformers 5 keeps how it renamed the adapter's weights, and would save the model's by these names.
-            vars(self).pop("_weight_conversions", None)
+            self.__dict__.pop("_weight_conversions", None)
             if renamed is not None:
                 self._weight_conversions = renamed
 
