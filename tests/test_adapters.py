@@ -117,6 +117,7 @@ def test_every_kind_is_loaded_as_it_was(kind: str, model: CorefELModel, scores: 
         assert close(scores(loaded), expected)
         assert set(loaded.state_dict()) == set(CorefELModel(loaded.config).state_dict()), "nothing of PEFT is left"
         assert loaded.name_or_path == str(tmp_path)
+        assert not loaded.training and all(value.requires_grad for value in loaded.parameters())
 
 
 @pytest.mark.parametrize("task", [None, *(each for each in peft.TaskType if each not in ("CAUSAL_LM", "SEQ_2_SEQ_LM"))])

@@ -201,6 +201,7 @@ def merge_adapter(model: nn.Module, adapter: Adapter) -> None:
         ) from error
     weights = adapter.config.with_name(_WEIGHTS)
     shapes = saved_shapes([weights])
+    trainable = {name for name, value in model.named_parameters() if value.requires_grad}
     try:
         config = PeftConfig.from_pretrained(str(adapter.config.parent))
         config.task_type = None  # what else comes with a task is not for this model
@@ -218,6 +219,9 @@ def merge_adapter(model: nn.Module, adapter: Adapter) -> None:
             if names:
                 raise ValueError(f"{len(names)} weights {text}: {some_of(sorted(names))}")
         adapted.merge_and_unload(safe_merge=True)
+        # PEFT has frozen what it was put on.
+        for name, value in model.named_parameters():
+            value.requires_grad_(name in trainable)
     except (torch.OutOfMemoryError, OSError):
         raise
     # What PEFT and torch make of files that do not fit each other is of many kinds.
