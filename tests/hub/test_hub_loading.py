@@ -89,7 +89,7 @@ def cache_of(client: Any) -> list[str]:
     """Files in the default cache; where PEFT is there, transformers notes in it that the repository is no adapter."""
     return client(
         "import pathlib, huggingface_hub.constants as c\n"
-        "return [str(path) for path in pathlib.Path(c.HF_HUB_CACHE).glob('models--*/snapshots/*/*')]"
+        "return [str(path) for path in pathlib.Path(c.HF_HUB_CACHE).glob('models--acme--private/snapshots/*/*')]"
     )
 
 

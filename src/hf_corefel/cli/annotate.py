@@ -154,7 +154,9 @@ def _load(
     from hf_corefel.kb import KnowledgeBase
     from hf_corefel.pipeline_corefel import load_pipeline
 
-    placed: dict[str, Any] = {"trust_remote_code": trust_remote_code} | ({} if device is None else {"device": device})
+    placed: dict[str, Any] = {} if device is None else {"device": device}
+    if trust_remote_code:
+        placed["trust_remote_code"] = True
     if knowledge_base is not None:
         try:
             placed["knowledge_base"] = KnowledgeBase.from_pretrained(knowledge_base_folder(knowledge_base))

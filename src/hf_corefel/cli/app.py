@@ -93,7 +93,7 @@ def evaluate(
                 limit=limit,
                 out=out,
                 predictions=predictions,
-                trust_remote_code=trust_remote_code,
+                **({"trust_remote_code": True} if trust_remote_code else {}),
                 progress=progress.update,
             )
     except (OSError, ValueError) as error:
