@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import runpy
 import sys
 from collections.abc import Callable
@@ -122,6 +123,17 @@ def test_comparing_heads(run: Callable[..., str], tmp_path: Path, gold: Path, ti
     assert all(0.0 <= float(value) <= 1.0 for row in rows[1:] for value in row[1:])
     for head in HEADS:
         assert CorefELModel.from_pretrained(tmp_path / "heads" / head).config.head == head
+
+
+def test_lora(run: Callable[..., str], tmp_path: Path) -> None:
+    options = ("--output_dir", tmp_path, "--max_steps", 8, "--per_device_train_batch_size", 4, "--use_cpu", "true")
+    options = (*options, "--encoder_learning_rate", 5e-4, "--save_strategy", "no", "--report_to", "none")
+    printed = run("07_lora.py", *options)
+    assert "trainable params: 1,625,878" in printed
+    before, after = re.search(r"documents: (\S+) before, (\S+) with the adapter", printed).groups()  # type: ignore[union-attr]
+    assert float(after) > float(before)
+    weights = (tmp_path / "final" / "adapter_model.safetensors").stat().st_size
+    assert weights < 8e6 and not (tmp_path / "final" / "base_model").exists()
 
 
 @pytest.mark.parametrize("name", ["01_annotate.py", "04_evaluate.py"])

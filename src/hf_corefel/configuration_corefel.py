@@ -284,6 +284,11 @@ class CorefELConfig(PretrainedConfig):
                 f"reads (max_position_embeddings={encoder.max_position_embeddings}); set window_size to at most that"
             )
 
+    def own_fields(self) -> dict[str, Any]:
+        """Everything that shapes the model, by name; of the encoder, what `resize_token_embeddings` changes."""
+        fields = {name: getattr(self, name) for name in OWN_FIELDS if name != "encoder_config"}
+        return {**fields, "vocab_size": getattr(self.encoder_config, "vocab_size", None)}
+
     @property
     def longest_span(self) -> int:
         """Words of the longest span of any scope."""

@@ -9,11 +9,10 @@ import copy
 import inspect
 from typing import Any
 
-import torch
 from torch import Tensor, nn
-from transformers import AutoModel, PretrainedConfig
+from transformers import PretrainedConfig
 
-from .foreign_code import runs_foreign_code
+from .foreign_code import model_of_config
 
 __all__ = ["REFUSED", "make_encoder", "reads_padding", "text_encoder"]
 
@@ -57,9 +56,7 @@ def make_encoder(config: PretrainedConfig) -> nn.Module:
         config.use_cache = False
     # Where a kind has several classes, transformers looks through these, and takes None for a fault.
     config.architectures = config.architectures or []
-    # In the precision of the rest, not the one that the encoder was stored in.
-    model = AutoModel.from_config(config, dtype=torch.get_default_dtype(), trust_remote_code=runs_foreign_code(config))
-    return text_encoder(model)
+    return text_encoder(model_of_config(config))
 
 
 def text_encoder(model: Any) -> nn.Module:

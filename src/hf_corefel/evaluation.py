@@ -47,6 +47,7 @@ def evaluate_corpus(
     out: str | Path | None = None,
     predictions: str | Path | None = None,
     progress: Progress | None = None,
+    trust_remote_code: bool = False,
 ) -> dict[str, Any]:
     """Scores a model on a corpus: DWIE, AIDA, AIDA+ or GUM, told by its files.
 
@@ -65,6 +66,7 @@ def evaluate_corpus(
         out: Also writes the scores there, as JSON.
         predictions: Where the predictions go, one JSON object a line; a temporary file when None.
         progress: Called with the documents done and their number.
+        trust_remote_code: Whether code that the model's files name is run; it is refused when False.
 
     Returns:
         Micro scores over the documents as fractions, 95 % bootstrap intervals over documents, what the alias

@@ -9,8 +9,8 @@ __all__ = ["ENTITIES", "ENTITY_ROOT", "NIL", "PAIRS", "PAIR_ROOT", "PREFIXES", "
 PAIRS, ENTITIES, PAIR_ROOT, ENTITY_ROOT, NIL = HEAD_MODULES
 # Where their parameters are. The root and NIL vectors belong to a scorer.
 PREFIXES = {
-    PAIRS: "pairs.",
-    ENTITIES: "entities.",
+    PAIRS: "pairs",
+    ENTITIES: "entities",
     PAIR_ROOT: "pairs.root",
     ENTITY_ROOT: "entities.root",
     NIL: "entities.nil",

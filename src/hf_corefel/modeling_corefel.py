@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from transformers.utils import logging
 from .configuration_corefel import OWN_FIELDS, CorefELConfig, readable_positions
 from .encoders import make_encoder, reads_padding, text_encoder
 from .field_checks import refuse_unknown
-from .foreign_code import loading_from
+from .foreign_code import loading_from, mark_foreign, read_encoder_config
 from .head_modules import ENTITIES, ENTITY_ROOT, NIL, PAIR_ROOT, PAIRS, PREFIXES, modules_of
 from .heads import EdgeScores, GoldClustering, Head, make_head
 from .layers import EntityScorer, MentionPruner, PairScorer, SpanRepresentation, WindowEncoder, indivisible_modules
@@ -58,6 +59,7 @@ class CorefELModel(CorefELPreTrainedModel):
 
     def __init__(self, config: CorefELConfig) -> None:
         super().__init__(config)
+        config.encoder_config = read_encoder_config(config.encoder_config)
         config.check_values()
         one_thread_after_fork()
         if size_is_expected() and torch.get_default_device().type != "meta":
@@ -71,7 +73,7 @@ class CorefELModel(CorefELPreTrainedModel):
 
     def _build(self, config: CorefELConfig) -> None:
         """Creates all modules; their values are uninitialised."""
-        encoder = make_encoder(config.encoder_config)
+        encoder: Any = make_encoder(config.encoder_config)
         self._no_split_modules = indivisible_modules(encoder)
         self.encoder = WindowEncoder(encoder, by_length=reads_padding(encoder, config.get_text_config().model_type))
         self.spans = SpanRepresentation(
@@ -146,8 +148,9 @@ class CorefELModel(CorefELPreTrainedModel):
     def _ddp_params_and_buffers_to_ignore(self) -> list[str]:
         """Parameters that only other heads use: they get no gradient, for which DistributedDataParallel would wait."""
         idle = self._modules_of_heads - modules_of(self.config.head, self.config.root_score)
-        prefixes = tuple(PREFIXES[name] for name in idle)
-        return [name for name, _ in self.named_parameters() if name.startswith(prefixes)] if idle else []
+        parts: list[Any] = [attrgetter(PREFIXES[name])(self) for name in idle]
+        unused = {value for part in parts for value in (part.parameters() if isinstance(part, nn.Module) else [part])}
+        return [name for name, value in self.named_parameters() if value in unused]
 
     def set_head(self, head: str) -> list[str]:
         """Makes `head` the active one, keeping every parameter that exists.
@@ -224,9 +227,8 @@ class CorefELModel(CorefELPreTrainedModel):
                 warnings.warn(f"{name}: {len(names)} weights {text}: {some_of(names)}", WeightsWarning, stacklevel=2)
         # A folder's place on this machine means nothing where the model is loaded later.
         whole.config._name_or_path = Path(name).name if Path(name).is_dir() else name
-        if not trust:
-            # What came with transformers was used in place of the code that it names, and will be.
-            vars(whole.config).pop("auto_map", None)
+        # Where what came with transformers was used in place of the code that is named, it will be again.
+        mark_foreign(whole, whole.config)
         positions = readable_positions(whole.config)
         if positions is not None and positions < CorefELConfig().window_size:
             config_kwargs.setdefault("window_size", positions)
@@ -236,11 +238,11 @@ class CorefELModel(CorefELPreTrainedModel):
         return model
 
     def get_input_embeddings(self) -> nn.Module:
-        encoder: Any = self.encoder.model
+        encoder: Any = self.plain_encoder
         return encoder.get_input_embeddings()
 
     def set_input_embeddings(self, value: nn.Module) -> None:
-        encoder: Any = self.encoder.model
+        encoder: Any = self.plain_encoder
         encoder.set_input_embeddings(value)
 
     def forward(
@@ -267,6 +269,7 @@ class CorefELModel(CorefELPreTrainedModel):
         mention_scope: Tensor | None = None,
         gold_clusters: Tensor | None = None,
         gold_entities: Tensor | None = None,
+        **unused: Any,
     ) -> CorefELOutput:
         """Scores the edges of a batch of documents, and the loss when gold is given.
 
@@ -298,7 +301,9 @@ class CorefELModel(CorefELPreTrainedModel):
             mention_scope: ``[B]`` number of each document's scope in `CorefELConfig.mention_scopes`.
             gold_clusters: ``[B, S]`` cluster of each span, -1 where it is no gold mention.
             gold_entities: ``[B, S]`` entity row of its cluster, -1 for NIL.
+            **unused: What PEFT gives to all models of a task type, ``inputs_embeds=None`` and the like.
         """
+        self._refuse_arguments(unused)
         config = self.config
         pieces = self.encoder(input_ids, attention_mask, piece_positions)
         table = SpanTensors(span_begin, span_end, span_width, span_cases, span_mask, mention_scope)

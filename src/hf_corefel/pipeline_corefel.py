@@ -15,6 +15,7 @@ from torch.utils.data import Dataset
 from transformers import AutoModel, Pipeline
 from transformers.pipelines import PIPELINE_REGISTRY
 
+from .adapters import plain_module
 from .agreement import check_agreement
 from .annotating import AnnotationOptions, annotate_batch, check_count
 from .documents import AnnotatedDocument, Document, check_mention_scope
@@ -30,7 +31,7 @@ from .modeling_corefel import CorefELModel, CorefELOutput
 from .plain_values import plain
 from .processing import check_length
 from .processing_corefel import CorefELProcessor, EncodedDocument
-from .repositories import HubOptions, checked_name, weights_version
+from .repositories import HubOptions, checked_name
 from .resolving import resolve_text
 from .silence import DefaultCheckpoint, unsaid_default, without_note_of_device
 
@@ -156,9 +157,9 @@ class CorefELPipeline(Pipeline):
         kb = processor.knowledge_base
         if knowledge_base is None and kb.vectorizer is None and projects_from(kb, model):
             # Entities that are added now get vectors of the kind that the model was trained on.
-            kb.vectorizer = title_vectorizer(model.encoder.model, processor.tokenizer, kb.projection)
+            kb.vectorizer = title_vectorizer(plain_module(model.encoder).model, processor.tokenizer, kb.projection)
         # A model that was trained since it was loaded differs from its fingerprint, as it should.
-        if verify and model.origin is not None and model.origin.weights == weights_version(model):
+        if verify and model.has_weights_as_loaded():
             check_fingerprint(model, processor, model.name_or_path, options, own_knowledge_base=knowledge_base is None)
 
     def _sanitize_parameters(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import inspect
 import math
 import warnings
 from collections.abc import Iterable, Mapping
@@ -12,12 +14,24 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
+from transformers.utils import extract_commit_hash
 
+from .adapters import (
+    ADAPTER_FILES,
+    Adapter,
+    adapters_of,
+    base_tensors,
+    holds_adapters,
+    merge_adapter,
+    merged_copy,
+    plain_module,
+)
 from .configuration_corefel import CorefELConfig
-from .foreign_code import loading_from
+from .foreign_code import loading_from, read_encoder_config, save_code
 from .layers import EntityScorer, PairScorer
 from .layers.matches import LateInput
-from .repositories import FINGERPRINT_FILE, HubOptions, Origin, checked_name, weights_version
+from .repositories import FINGERPRINT_FILE, HubOptions, Origin, checked_name
+from .saved_names import state_to_save
 from .silence import DefaultCheckpoint, without_loading_bar
 from .weights import (
     WeightsWarning,
@@ -25,9 +39,11 @@ from .weights import (
     expecting,
     find_weights,
     not_finite,
+    sample_weights,
     saved_shapes,
     some_of,
     still_as_drawn,
+    unchanged_weights,
 )
 
 __all__ = ["CorefELPreTrainedModel"]
@@ -75,7 +91,8 @@ class CorefELPreTrainedModel(PreTrainedModel):
         model.
 
         Args:
-            pretrained_model_name_or_path: Folder, or Hub id.
+            pretrained_model_name_or_path: Folder, or Hub id; of a model, or of an adapter of PEFT, which is merged into
+                the model that it names.
             *args: As there.
             **kwargs: As there. ``trust_remote_code`` lets an encoder be made of code that the folder names; False by
                 default, and nobody is asked.
@@ -100,18 +117,27 @@ class CorefELPreTrainedModel(PreTrainedModel):
             kwargs.pop("output_loading_info", False),
             kwargs.pop("ignore_mismatched_sizes", False),
         )
-        name, shapes = "the model", None
+        given, options = _asked(given, options, kwargs.pop("adapter_kwargs", None) or {}, kwargs.get("config"))
+        name, shapes, found = "the model", None, options
+        adapters: list[Adapter] = []
         if given is not None:
-            name = checked_name(given)
-            shapes = saved_shapes(find_weights(name, options, variant=kwargs.get("variant")))
+            place = checked_name(given)
+            name, found, adapters = adapters_of(place, options)
+            if adapters:
+                kwargs = {**kwargs, **{each: getattr(found, each) for each in HubOptions.names()}}
+            shapes = saved_shapes(find_weights(name, found, variant=kwargs.get("variant")))
+            given = name if adapters else given
         size = None if shapes is None else sum(map(math.prod, shapes.values()))
         default = isinstance(given, DefaultCheckpoint)
         try:
             with (
                 without_loading_bar() if default else nullcontext(),
-                loading_from(name, options, trust_remote_code=trust),
+                loading_from(name, found, trust_remote_code=trust),
                 expecting(name, size),
             ):
+                if isinstance(kwargs.get("config"), CorefELConfig):
+                    kwargs["config"] = copy.deepcopy(kwargs["config"])
+                    kwargs["config"].encoder_config = read_encoder_config(kwargs["config"].encoder_config)
                 model, info = super().from_pretrained(
                     given,
                     *args,
@@ -144,16 +170,23 @@ class CorefELPreTrainedModel(PreTrainedModel):
                 f"{name}: the weight {key} is of size {there}, and config.json asks for {here}; copy or save the model "
                 "again, or say ignore_mismatched_sizes=True to train it anew"
             )
-        model.origin = Origin(options, weights_version(model), trust, chose_dtype=bool(asked), default=default)
-        model._note_weights(name, info)
+        missing = sorted({*info["missing_keys"], *_names(info["mismatched_keys"])})
+        model._drawn = drawn_weights(model, missing)
+        for adapter in adapters:
+            merge_adapter(model, adapter)
+        if adapters:
+            # What belongs to the model lies with the adapter.
+            name = model.name_or_path = model.config.name_or_path = place
+            model.config._commit_hash = extract_commit_hash(str(adapters[-1].config), None)
+        sample = sample_weights(model.named_parameters())
+        model.origin = Origin(options, sample, trust, chose_dtype=bool(asked), default=default)
+        model._warn_of_weights(name, model.untrained_weights() if adapters else missing, info["unexpected_keys"])
         loaded: Any = (model, info) if with_info else model
         return loaded
 
-    def _note_weights(self, name: str, info: Mapping[str, Any]) -> None:
-        """Remembers which weights a folder lacked, and warns of those that it should not lack, have, or hold."""
-        missing = sorted({*info["missing_keys"], *_names(info["mismatched_keys"])})
-        self._drawn = drawn_weights(self, missing)
-        broken, beyond = not_finite(self), sorted(info["unexpected_keys"])
+    def _warn_of_weights(self, name: str, missing: list[str], unexpected: Iterable[str]) -> None:
+        """Warns of weights that a folder should not lack, have, or hold."""
+        broken, beyond = not_finite(self), sorted(unexpected)
         for names, text in (
             (missing, "are missing from it and were drawn at random; train them before you annotate"),
             (beyond, "are in it that the model has no place for; they were left out"),
@@ -164,9 +197,83 @@ class CorefELPreTrainedModel(PreTrainedModel):
                 warnings.warn(text, WeightsWarning, stacklevel=3)
 
     def save_pretrained(self, save_directory: str | Path, *args: Any, **kwargs: Any) -> None:
-        """As `PreTrainedModel.save_pretrained`; a fingerprint in the folder goes, because it was of other weights."""
-        super().save_pretrained(save_directory, *args, **kwargs)
-        (Path(save_directory) / FINGERPRINT_FILE).unlink(missing_ok=True)
+        """As `PreTrainedModel.save_pretrained`, a whole model that every way of loading reads.
+
+        Adapters within the model are merged into what is saved, and stay as they are in the model itself; what PEFT put
+        around a model saves the adapter alone. Code that the encoder was made of is copied too. A fingerprint or an
+        adapter in the folder goes, because it was of other weights.
+
+        Args:
+            save_directory: The folder.
+            *args: As there.
+            **kwargs: As there.
+
+        Raises:
+            ValueError: When pickles are asked for, or the model has weights that it would not be loaded with; the
+                message names them.
+        """
+        given = inspect.signature(PreTrainedModel.save_pretrained).bind(self, save_directory, *args, **kwargs)
+        if given.arguments.get("safe_serialization", kwargs.get("safe_serialization")) is False:
+            raise ValueError(
+                "safe_serialization: pickles can run code when they are read, so no CorefELModel is read of one; leave "
+                "it out, and safetensors are written"
+            )
+        saved, state = self, given.arguments.get("state_dict")
+        if holds_adapters(self):
+            saved, state = merged_copy(self, state), None
+        given.arguments.update(self=saved, state_dict=state_to_save(saved, state))
+        save_code(saved.plain_encoder, saved.config.encoder_config, save_directory)
+        PreTrainedModel.save_pretrained(*given.args, **given.kwargs)
+        for file in (FINGERPRINT_FILE, *ADAPTER_FILES):
+            (Path(save_directory) / file).unlink(missing_ok=True)
+
+    def load_adapter(self, *args: Any, **kwargs: Any) -> Any:
+        """As `PreTrainedModel.load_adapter`: puts an adapter of PEFT into the live model."""
+        renamed = vars(self).get("_weight_conversions")
+        try:
+            return super().load_adapter(*args, **kwargs)
+        finally:
+            # transformers 5 keeps how it renamed the adapter's weights, and would save the model's by these names.
+            self.__dict__.pop("_weight_conversions", None)
+            if renamed is not None:
+                self._weight_conversions = renamed
+
+    @staticmethod
+    def _refuse_arguments(unused: Mapping[str, Any]) -> None:
+        """Raises `TypeError` for arguments of `forward` that mean something; ``None`` is what PEFT gives all models."""
+        asked = [name for name, value in unused.items() if value is not None and name != "return_dict"]
+        if asked:
+            raise TypeError(
+                f"forward: CorefELModel takes no argument {asked[0]!r}; CorefELProcessor gives all it takes"
+            )
+
+    def save_without_adapters(self, save_directory: str | Path) -> None:
+        """As `save_pretrained`, with the weights that the model has beneath its adapters."""
+        save_code(self.plain_encoder, self.config.encoder_config, save_directory)
+        PreTrainedModel.save_pretrained(self, save_directory, state_dict=dict(base_tensors(self)))
+
+    def has_weights_as_loaded(self) -> bool:
+        """Whether nobody has trained the weights since they were loaded; False of a model that was made here."""
+        own = [(name, value) for name, value in base_tensors(self) if isinstance(value, nn.Parameter)]
+        return self.origin is not None and len(unchanged_weights(own, self.origin.weights)) == len(self.origin.weights)
+
+    @property
+    def plain_encoder(self) -> nn.Module:
+        """The encoder within what ``torch.compile`` and PEFT may have put around it."""
+        windows: Any = plain_module(self.encoder)
+        return plain_module(windows.model)
+
+    def is_as_saved(self) -> bool:
+        """Whether loading `name_or_path` again gives this model, adapters in it left aside."""
+        if self.origin is None or not self.name_or_path or not self.has_weights_as_loaded():
+            return False
+        name, options = str(self.name_or_path), self.origin.options
+        try:
+            with loading_from(name, options, trust_remote_code=self.origin.trust_remote_code):
+                saved = CorefELConfig.from_pretrained(name, **options.to_kwargs())
+        except (OSError, ValueError):
+            return False
+        return saved.own_fields() == self.config.own_fields()
 
     def untrained_weights(self) -> list[str]:
         """Names of the parameters that no saved weights were there for, and no training has changed since.
@@ -191,6 +298,16 @@ class CorefELPreTrainedModel(PreTrainedModel):
                 f"{where}: {len(broken)} weights hold NaN or infinite values ({some_of(broken)}); copy the model "
                 "again, or take an earlier checkpoint"
             )
+
+
+def _asked(given: Any, options: HubOptions, adapter: Mapping[str, Any], config: Any) -> tuple[Any, HubOptions]:
+    """What was asked for, and how to find it, where transformers has found an adapter and gives what is its base's."""
+    if "_adapter_model_path" in adapter:
+        return adapter["_adapter_model_path"], options.at(adapter.get("revision"))
+    commit = getattr(config, "_commit_hash", None)
+    if commit is not None and options.revision == commit and config.name_or_path != str(given):
+        return given, options.at(None)
+    return given, options
 
 
 def _names(mismatched: Iterable[Any]) -> list[str]:

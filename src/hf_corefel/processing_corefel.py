@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from transformers.utils import cached_file
 
+from .adapters import place_of
 from .alignment import AlignmentReport
 from .configuration_corefel import CorefELConfig
 from .documents import MENTION_SCOPES, Candidate, Document, DocumentError
@@ -118,7 +119,8 @@ class CorefELProcessor:
         """Loads what `save_pretrained` wrote.
 
         Args:
-            pretrained_model_name_or_path: Folder, or Hub id.
+            pretrained_model_name_or_path: Folder, or Hub id; where an adapter of PEFT has no processor, that of its
+                base is loaded.
             knowledge_base: Takes the place of the saved one, which is not downloaded then; an object, or its folder or
                 Hub id.
             **kwargs: Settings to change (``max_candidates``, ``window_size`` …); ``revision``, ``token``,
@@ -136,6 +138,7 @@ class CorefELProcessor:
         known = {*HubOptions.names(), "trust_remote_code", *SETTINGS}
         # Names that begin with an underscore are what the Auto classes tell each other.
         refuse_unknown((key for key in kwargs if not key.startswith("_")), known, "CorefELProcessor.from_pretrained")
+        name, options = place_of(SETTINGS_FILE, name, options)
         with loading_from(name, options, trust_remote_code=trust):
             path = cached_file(name, SETTINGS_FILE, **options.to_kwargs())
             settings = read_settings(path)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from huggingface_hub import HfApi, snapshot_download
 
 if TYPE_CHECKING:  # whoever looks for a folder needs no torch
-    from torch import nn
+    from torch import Tensor
 
 __all__ = [
     "FINGERPRINT_FILE",
@@ -19,7 +19,6 @@ __all__ = [
     "checked_name",
     "download_folder",
     "upload_folder",
-    "weights_version",
 ]
 
 FINGERPRINT_FILE = "fingerprint.json"
@@ -54,6 +53,10 @@ class HubOptions:
         """The options among keyword arguments."""
         return cls(**{name: kwargs[name] for name in cls.names() if kwargs.get(name) is not None})
 
+    def at(self, revision: str | None) -> HubOptions:
+        """The options for another repository, at a revision of that one."""
+        return replace(self, revision=revision)
+
     def to_kwargs(self) -> dict[str, Any]:
         """The options as keyword arguments, those that were not set left out."""
         values = {name: getattr(self, name) for name in self.names()}
@@ -67,29 +70,21 @@ class HubOptions:
 
 @dataclass(frozen=True)
 class Origin:
-    """How a model was loaded, and `weights_version` when it was.
+    """How a model was loaded, and some values of its weights as they were then.
 
     Attributes:
         options: How its files were found.
-        weights: `weights_version` of the loaded model.
+        weights: See `hf_corefel.weights.sample_weights`.
         trust_remote_code: Whether the caller trusts code that its files name.
         chose_dtype: Whether the caller said in which precision its weights are wanted.
         default: Whether it was taken because nobody named a model.
     """
 
     options: HubOptions
-    weights: int | None
+    weights: Mapping[str, Tensor] = field(repr=False, compare=False)
     trust_remote_code: bool = False
     chose_dtype: bool = False
     default: bool = False
-
-
-def weights_version(model: nn.Module) -> int | None:
-    """A number that grows whenever a parameter is written to, and not when it is moved or cast; None = unknown."""
-    parameters = list(model.parameters())
-    if any(parameter.is_inference() for parameter in parameters):
-        return None
-    return sum(parameter._version for parameter in parameters)
 
 
 def checked_name(name: Any, what: str = "model") -> str:

@@ -24,10 +24,12 @@ __all__ = [
     "expecting",
     "find_weights",
     "not_finite",
+    "sample_weights",
     "saved_shapes",
     "size_is_expected",
     "some_of",
     "still_as_drawn",
+    "unchanged_weights",
 ]
 
 _WEIGHTS, _INDEX = "model.safetensors", "model.safetensors.index.json"
@@ -183,19 +185,32 @@ def check_size(model: nn.Module, config: Mapping[str, Any]) -> None:
         )
 
 
-def drawn_weights(model: nn.Module, names: Iterable[str]) -> dict[str, Tensor]:
-    """Return what `still_as_drawn` needs to know of parameters that were drawn at random: some values of each."""
-    parameters = dict(model.named_parameters())
-    return {name: _sample(parameters[name]).clone() for name in names if name in parameters}
+def sample_weights(parameters: Iterable[tuple[str, Tensor]]) -> dict[str, Tensor]:
+    """Return some values of each parameter, to see later whether training has changed it: see `unchanged_weights`.
+
+    The counters that torch keeps of a tensor's changes do not see those of its fused optimizers.
+    """
+    return {name: _sample(value).clone() for name, value in parameters if value.device.type != "meta"}
 
 
-def still_as_drawn(model: nn.Module, drawn: Mapping[str, Tensor]) -> list[str]:
-    """Return the names of the parameters in `drawn` that have the values which they were drawn with.
+def unchanged_weights(parameters: Iterable[tuple[str, Tensor]], before: Mapping[str, Tensor]) -> list[str]:
+    """Return the names of the parameters that have the values of `before`.
 
     Casting changes values too, and is no training.
     """
-    parameters = dict(model.named_parameters())
-    return [name for name, values in drawn.items() if name in parameters and _same(values, _sample(parameters[name]))]
+    here = [(name, value) for name, value in parameters if name in before and value.device.type != "meta"]
+    return [name for name, value in here if _same(before[name], _sample(value))]
+
+
+def drawn_weights(model: nn.Module, names: Iterable[str]) -> dict[str, Tensor]:
+    """Return what `still_as_drawn` needs to know of parameters that were drawn at random."""
+    drawn = set(names)
+    return sample_weights((name, value) for name, value in model.named_parameters() if name in drawn)
+
+
+def still_as_drawn(model: nn.Module, drawn: Mapping[str, Tensor]) -> list[str]:
+    """Return the names of the parameters in `drawn` that have the values which they were drawn with."""
+    return sorted(unchanged_weights(model.named_parameters(), drawn))
 
 
 def _sample(parameter: Tensor) -> Tensor:

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 from hf_corefel import KnowledgeBase
 from hf_corefel.pipeline_corefel import load_pipeline
@@ -87,9 +86,10 @@ def test_token_and_cache_reach_every_part(
 
 
 def cache_of(client: Any) -> list[str]:
+    """Files in the default cache; where PEFT is there, transformers notes in it that the repository is no adapter."""
     return client(
-        "import os, huggingface_hub.constants as c\n"
-        "return os.listdir(c.HF_HUB_CACHE) if os.path.isdir(c.HF_HUB_CACHE) else []"
+        "import pathlib, huggingface_hub.constants as c\n"
+        "return [str(path) for path in pathlib.Path(c.HF_HUB_CACHE).glob('models--acme--private/snapshots/*/*')]"
     )
 
 
@@ -226,13 +226,3 @@ def test_options_keep_no_token_when_they_are_copied() -> None:
     assert "secret" not in repr(options)
     for same in (copy.deepcopy(options), pickle.loads(pickle.dumps(options))):
         assert same == HubOptions(revision="dev")
-
-
-def test_models_made_in_inference_mode_are_not_compared(
-    tiny_folder: Path, tiny_model: Callable[..., Any], tmp_path: Path
-) -> None:
-    from hf_corefel.repositories import weights_version
-
-    with torch.inference_mode():
-        assert weights_version(torch.nn.Linear(2, 2)) is None
-    assert isinstance(weights_version(torch.nn.Linear(2, 2)), int)

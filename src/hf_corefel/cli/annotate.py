@@ -21,6 +21,7 @@ from hf_corefel.cli.options import (
     QuietOption,
     RevisionOption,
     TokenOption,
+    TrustOption,
     hub_access,
     knowledge_base_folder,
 )
@@ -75,6 +76,7 @@ def annotate(
     revision: RevisionOption = None,
     token: TokenOption = None,
     knowledge_base: KnowledgeBaseOption = None,
+    trust_remote_code: TrustOption = False,
     mention_scope: Annotated[
         MentionScope | None,
         typer.Option(help="Mentions to look for: names only, or all with pronouns; the model's default if left out."),
@@ -119,13 +121,16 @@ def annotate(
         **({} if max_kept_spans is None else {"max_kept_spans": max_kept_spans}),
         **({} if mention_scope is None else {"mention_scope": mention_scope.value}),
     }
+    access = hub_access(revision, token)
+    if trust_remote_code:
+        access["trust_remote_code"] = True
     try:
         target = Output(kind, output, files, legend=not quiet)
         notices = WarningNotices(quiet=quiet, shown=kind is Format.TEXT and output is None and seen_together())
         total = None if quiet or not ProgressBar.can_be_seen() else count_documents(files, input_kind)
         with ProgressBar("Annotating", total, shown=total != 1 and not quiet) as progress:
             job = _Job(
-                lambda: _load(model, device, knowledge_base, hub_access(revision, token), quiet=quiet),
+                lambda: _load(model, device, knowledge_base, access, quiet=quiet),
                 parameters,
                 progress,
                 max_document_words,

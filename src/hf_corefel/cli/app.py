@@ -19,6 +19,7 @@ from hf_corefel.cli.options import (
     QuietOption,
     RevisionOption,
     TokenOption,
+    TrustOption,
     hub_access,
     knowledge_base_folder,
 )
@@ -69,6 +70,7 @@ def evaluate(
     revision: RevisionOption = None,
     token: TokenOption = None,
     knowledge_base: KnowledgeBaseOption = None,
+    trust_remote_code: TrustOption = False,
     mention_scope: Annotated[
         str | None, typer.Option(metavar="SCOPE", help="Mentions to look for: named or all; GUM's gold has the same.")
     ] = None,
@@ -100,7 +102,7 @@ def evaluate(
                 split=split,
                 model=model,
                 knowledge_base=None if knowledge_base is None else knowledge_base_folder(knowledge_base, token=token),
-                loading=hub_access(revision, token),
+                loading={**hub_access(revision, token), **({"trust_remote_code": True} if trust_remote_code else {})},
                 mention_scope=mention_scope,
                 given_mentions=given_mentions,
                 limit=limit,

@@ -23,6 +23,7 @@ from hf_corefel.cli.options import (
     QuietOption,
     RevisionOption,
     TokenOption,
+    TrustOption,
     hub_access,
     is_bundled,
     knowledge_base_folder,
@@ -143,6 +144,7 @@ def build(
         ),
     ] = 1.0,
     fallback: FallbackOption = None,
+    trust_remote_code: TrustOption = False,
     quiet: QuietOption = False,
 ) -> None:
     """Build a knowledge base from tables and save it.
@@ -174,7 +176,9 @@ def build(
             rows += count_rows(counted, unseen)
             source = vectors_of or model
             known = None if source is None else _open(source)
-            vectorizer = _vectorizer(known, model) if known is not None and model is not None else None
+            vectorizer = None
+            if known is not None and model is not None:
+                vectorizer = _vectorizer(known, model, trust_remote_code)
             with ProgressBar("Making vectors", None, shown=vectorizer is not None and not quiet) as progress:
                 kb = _build(rows, wikipedia2vec, known, options, vectorizer, progress.update)
         if kb.num_surfaces == 0:
@@ -367,6 +371,7 @@ def add(
         typer.Option("--model", metavar="FOLDER", help="Its encoder makes the entity's vector; bundled is one too."),
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Save there and leave DIR as it is.")] = None,
+    trust_remote_code: TrustOption = False,
 ) -> None:
     """Add an entity, or surfaces and texts of one that is known, and save.
 
@@ -383,7 +388,7 @@ def add(
         # Others that add to the folder wait for their turn.
         with KnowledgeBase.edit(source) if in_place else nullcontext(KnowledgeBase.from_pretrained(source)) as kb:
             if model is not None:
-                kb.vectorizer = _vectorizer(kb, model)
+                kb.vectorizer = _vectorizer(kb, model, trust_remote_code)
             new = kb.entity_id(entity) is None
             kb.add(entity, surface or (), description=description, prior=prior, wikidata=wikidata, url=url)
         if not in_place:
@@ -395,19 +400,22 @@ def add(
     show(Text(f"{'added' if new else 'changed'} {printable(entity)}"), _size_line(target, kb))
 
 
-def _vectorizer(kb: KnowledgeBase, model: str) -> Any:
+def _vectorizer(kb: KnowledgeBase, model: str, trust: bool) -> Any:
+    from hf_corefel.adapters import place_of
     from hf_corefel.entity_vectors import title_vectorizer
     from hf_corefel.loading_tokenizers import load_tokenizer
     from hf_corefel.modeling_corefel import CorefELModel
     from hf_corefel.pipeline_corefel import bundled_checkpoint
-    from hf_corefel.repositories import checked_name
+    from hf_corefel.repositories import HubOptions, checked_name
 
     name = bundled_checkpoint() if is_bundled(model) else checked_name(model)
     with silent_transformers():
-        loaded = CorefELModel.from_pretrained(name).eval()
+        loaded = CorefELModel.from_pretrained(name, trust_remote_code=trust).eval()
         loaded.check_weights()
         encoder: Any = loaded.encoder
-        return title_vectorizer(encoder.model, load_tokenizer(name), kb.projection)
+        name, options = place_of("tokenizer_config.json", name, HubOptions())
+        tokenizer = load_tokenizer(name, options, trust_remote_code=trust)
+        return title_vectorizer(encoder.model, tokenizer, kb.projection)
 
 
 def _size_line(folder: Path, kb: KnowledgeBase) -> Text:

@@ -16,6 +16,7 @@ __all__ = [
     "QuietOption",
     "RevisionOption",
     "TokenOption",
+    "TrustOption",
     "hub_access",
     "is_bundled",
     "knowledge_base_folder",
@@ -46,6 +47,13 @@ TokenOption = Annotated[
         metavar="TOKEN",
         help="For private repositories; that of `hf auth login` or of HF_TOKEN when left out.",
         show_default=False,
+    ),
+]
+TrustOption = Annotated[
+    bool,
+    typer.Option(
+        "--trust-remote-code",
+        help="Run code that the model's files name; read it first. A model of such code cannot be loaded without.",
     ),
 ]
 MaxKeptSpansOption = Annotated[

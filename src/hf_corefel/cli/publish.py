@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from hf_corefel.cli.messages import fail, say
-from hf_corefel.cli.options import TokenOption
+from hf_corefel.cli.options import TokenOption, TrustOption
 
 __all__ = ["publish"]
 
@@ -21,6 +21,7 @@ def publish(
     private: Annotated[bool, typer.Option("--private", help="Make a new repository private.")] = False,
     revision: Annotated[str | None, typer.Option(metavar="BRANCH", help="The branch; main when left out.")] = None,
     token: TokenOption = None,
+    trust_remote_code: TrustOption = False,
 ) -> None:
     """Put a model on the Hugging Face Hub, with its processor, knowledge base and model card, in one commit."""
     from hf_corefel import bundled_checkpoint
@@ -36,6 +37,7 @@ def publish(
             revision=revision,
             token=token,
             facts=BUNDLED if model is None else None,
+            trust_remote_code=trust_remote_code,
         )
     except hub_errors() as error:
         name = "the bundled checkpoint" if model is None else model or repr(model)

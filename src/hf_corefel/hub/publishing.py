@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 
 from huggingface_hub.utils import validate_repo_id
 
+from ..adapters import ADAPTER_FILES
 from ..kb import KNOWLEDGE_BASE_FOLDER
 from ..modeling_corefel import CorefELModel
 from ..processing_corefel import CorefELProcessor
@@ -49,21 +51,25 @@ def publish(
     token: str | bool | None = None,
     commit_message: str = "Publish model, processor and knowledge base",
     facts: CardFacts | None = None,
+    trust_remote_code: bool = False,
 ) -> str:
     """Uploads a saved model in one commit: weights, tokenizer, processor, knowledge base, card and fingerprint.
 
     The model is loaded first, so that what cannot be loaded is not published. A card in the folder is kept; one that
     this package wrote gets the repository's name. Checkpoints and states of training stay behind, and files of the
-    model that an earlier commit had and this one has not are deleted.
+    model that an earlier commit had and this one has not are deleted. An adapter is merged into its base, and the
+    whole model is published; `PeftModel.push_to_hub` publishes an adapter alone.
 
     Args:
-        folder: Folder of a model and its processor.
+        folder: Folder of a model and its processor, or of an adapter of PEFT.
         repo_id: ``organisation/name``; made when it does not exist.
         private: Whether a new repository is private; None leaves it to the organisation.
         revision: The branch, made when it does not exist; ``main`` when None.
         token: The user's token; the stored one when None.
         commit_message: Summary of the commit.
         facts: What the card should say beyond the folder's files.
+        trust_remote_code: Whether code that the folder's files name is run, and published with it; the model cannot be
+            loaded without, and is not published, when False.
 
     Returns:
         The commit's URL.
@@ -77,14 +83,16 @@ def publish(
     validate_repo_id(repo_id)
     if not any(folder.glob("*.safetensors")):
         raise FileNotFoundError(f"{folder}: no *.safetensors; save the model with save_pretrained")
-    processor = CorefELProcessor.from_pretrained(folder)
-    model = CorefELModel.from_pretrained(folder)
+    processor = CorefELProcessor.from_pretrained(folder, trust_remote_code=trust_remote_code)
+    model = CorefELModel.from_pretrained(folder, trust_remote_code=trust_remote_code)
     model.check_weights()
     # Those who load it are told by the new one; whoever publishes it, by the one that was saved with it.
     check_fingerprint(model, processor, str(folder))
-    with tempfile.TemporaryDirectory() as temporary:
+    with tempfile.TemporaryDirectory() as temporary, ExitStack() as stack:
         staged = Path(temporary)
-        for path in _files(folder):
+        if (folder / "adapter_config.json").is_file():
+            folder = _whole(folder, model, processor, Path(stack.enter_context(tempfile.TemporaryDirectory())))
+        for path in _files(folder, with_code=trust_remote_code):
             target = staged / path.relative_to(folder)
             target.parent.mkdir(exist_ok=True)
             _link_or_copy(path, target)
@@ -114,15 +122,29 @@ def save_stub(folder: str | Path) -> None:
     _rewrite(folder / STUB_FILE, _STUB)
 
 
-def _files(folder: Path) -> list[Path]:
-    """What belongs to a model: neither checkpoints nor logs nor pickles."""
+def _whole(folder: Path, model: CorefELModel, processor: CorefELProcessor, target: Path) -> Path:
+    """The folder of what an adapter and its base make together, with the records that lie with the adapter."""
+    model.save_pretrained(target)
+    processor.save_pretrained(target)
+    for path in folder.iterdir():
+        is_record = path.name in _NAMES or (path.suffix == ".json" and path.name not in ADAPTER_FILES)
+        # The card that PEFT writes has but the headings.
+        is_card = path.name == _CARD_FILE and "library_name: peft" not in path.read_text(encoding="utf-8")
+        if path.is_file() and (is_record or is_card) and not (target / path.name).exists():
+            shutil.copyfile(path, target / path.name)
+    return target
+
+
+def _files(folder: Path, *, with_code: bool = False) -> list[Path]:
+    """What belongs to a model: neither checkpoints nor logs nor pickles, and code only where it is trusted."""
+    suffixes = _SUFFIXES | ({".py"} if with_code else set())
     found = [*folder.iterdir(), *(folder / KNOWLEDGE_BASE_FOLDER).iterdir()]
     return [
         path
         for path in found
         if path.is_file()
         and not path.name.startswith(".")
-        and (path.suffix in _SUFFIXES or path.name in _NAMES)
+        and (path.suffix in suffixes or path.name in _NAMES)
         and path.name not in _LEFT_OUT
     ]
 

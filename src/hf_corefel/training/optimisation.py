@@ -11,6 +11,8 @@ from torch import nn
 from torch.optim.lr_scheduler import LambdaLR, LRScheduler
 from transformers import Trainer, get_scheduler
 
+from ..layers import WindowEncoder
+from ..pretrained_corefel import CorefELPreTrainedModel
 from .arguments import OVERRIDES, CorefELTrainingArguments, LearningRates
 
 __all__ = ["OptimisingTrainer"]
@@ -98,15 +100,29 @@ def parameter_groups(model: nn.Module) -> dict[str, list[nn.Parameter]]:
     """Return what is trained: the encoder's ``matrices``, its ``vectors`` (biases and norms), and the ``task`` layers'.
 
     Args:
-        model: A `CorefELModel`.
+        model: A `CorefELModel`, or something around one.
     """
     groups: dict[str, list[nn.Parameter]] = {"matrices": [], "vectors": [], "task": []}
-    for name, parameter in model.named_parameters():
+    of_encoder = encoder_parameters(model)
+    for parameter in model.parameters():
         if parameter.requires_grad:
-            in_encoder = name.startswith("encoder.")
-            group = ("matrices" if parameter.ndim > 1 else "vectors") if in_encoder else "task"
+            group = ("matrices" if parameter.ndim > 1 else "vectors") if parameter in of_encoder else "task"
             groups[group].append(parameter)
     return groups
+
+
+def encoder_parameters(model: nn.Module) -> set[nn.Parameter]:
+    """Return the parameters of a model's encoder, adapters in it included.
+
+    They are found by the module that they belong to: PEFT, ``torch.compile`` and the wrappers of distributed training
+    put names of their own before theirs.
+
+    Args:
+        model: A `CorefELModel`, or something around one.
+    """
+    encoders = [module for module in model.modules() if isinstance(module, WindowEncoder)]
+    encoders += [module.encoder for module in model.modules() if isinstance(module, CorefELPreTrainedModel)]
+    return {parameter for encoder in encoders for parameter in encoder.parameters()}
 
 
 def make_groups(

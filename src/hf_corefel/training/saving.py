@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import shutil
 from collections.abc import Iterator
@@ -10,11 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from accelerate.utils import broadcast_object_list
+from safetensors.torch import load_model, save_model
 from torch import nn
 from transformers import Trainer, TrainerState
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR, TrainOutput
 from transformers.utils import logging
 
+from ..adapters import ADAPTER_FILES, BASE_FOLDER, base_tensors, holds_adapters, is_peft_model
+from ..utils.json_files import read_json_object
 from .checkpoints import (
     STATE_FILE,
     BrokenCheckpointError,
@@ -30,12 +34,16 @@ __all__ = ["WholeSavingTrainer"]
 
 logger = logging.get_logger(__name__)
 
+# What a checkpoint needs beyond a model into which its adapters were merged, to go on with these.
+_UNMERGED_FILE = "unmerged.safetensors"
+
 
 class WholeSavingTrainer(Trainer):
     """Resumes from whole checkpoints only, and never gives up a whole one or a saved model for half of another."""
 
     # What ``args.save_total_limit`` is, while it is hidden from the base class.
     _hidden_limit: int | None = None
+    _is_checkpoint = False
 
     def train(self, resume_from_checkpoint: str | bool | None = None, *args: Any, **kwargs: Any) -> Any:
         if resume_from_checkpoint:
@@ -90,7 +98,11 @@ class WholeSavingTrainer(Trainer):
         except BrokenCheckpointError as error:
             error.add_note("the best model could not be loaded; the trainer has the last one")
             raise
-        super()._load_best_model()
+        unmerged = Path(self.state.best_model_checkpoint or "") / _UNMERGED_FILE
+        if unmerged.is_file():
+            load_model(self.model, str(unmerged))
+        else:
+            super()._load_best_model()
 
     def _save_checkpoint(self, model: nn.Module, trial: Any) -> None:
         run = Path(self._get_output_dir(trial=trial))
@@ -103,7 +115,7 @@ class WholeSavingTrainer(Trainer):
             self.accelerator.wait_for_everyone()
             # The base class would delete earlier checkpoints before this one is known to be whole.
             with self._limit(None):
-                self._hidden_limit = limit
+                self._hidden_limit, self._is_checkpoint = limit, True
                 super()._save_checkpoint(model, trial)
             if not self.args.push_to_hub:
                 self._complete(folder)
@@ -113,7 +125,7 @@ class WholeSavingTrainer(Trainer):
             error.add_note(f"{folder} could not be saved and was removed; earlier checkpoints are as they were")
             raise
         finally:
-            self._hidden_limit = None
+            self._hidden_limit, self._is_checkpoint = None, False
         if self.args.should_save:
             best = self.state.best_model_checkpoint
             rotate_checkpoints(run, limit, {folder} | ({Path(best)} if best else set()))
@@ -132,12 +144,38 @@ class WholeSavingTrainer(Trainer):
         if not self.args.should_save:
             super()._save(output_dir, state_dict=state_dict)
             return
+        folder = Path(output_dir or self.args.output_dir)
         # The saved arguments have the limit.
-        with (
-            replaced_model(output_dir or self.args.output_dir) as staging,
-            self._limit(self._hidden_limit or self.args.save_total_limit),
-        ):
+        with replaced_model(folder) as staging, self._limit(self._hidden_limit or self.args.save_total_limit):
             super()._save(str(staging), state_dict=state_dict)
+            is_whole = state_dict is None  # else parts of it are elsewhere
+            if is_whole and is_peft_model(self.model) and not self.model.get_base_model().is_as_saved():
+                self._save_base(staging, folder.absolute() / BASE_FOLDER)
+            if self._is_checkpoint and self._saves_less_than_it_trains():
+                save_model(self.model, str(staging / _UNMERGED_FILE))
+
+    def _save_base(self, staging: Path, place: Path) -> None:
+        """Saves the base of an adapter beside it, because what it was loaded from is another one by now."""
+        self.model.get_base_model().save_without_adapters(staging / BASE_FOLDER)
+        # Adapters that have names of their own lie in folders.
+        for path in (*staging.glob(ADAPTER_FILES[0]), *staging.glob(f"*/{ADAPTER_FILES[0]}")):
+            content = {**read_json_object(path), "base_model_name_or_path": str(place), "revision": None}
+            path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+
+    def _saves_less_than_it_trains(self) -> bool:
+        """Whether the saved model is not all that resuming takes: it has adapters merged, or the adapter alone."""
+        if self.is_fsdp_enabled or self.is_deepspeed_enabled or not holds_adapters(self.model):
+            return False
+        return not is_peft_model(self.model) or any(
+            value.requires_grad for _, value in base_tensors(self.model.get_base_model())
+        )
+
+    def _load_from_checkpoint(self, resume_from_checkpoint: str, model: nn.Module | None = None) -> None:
+        unmerged = Path(resume_from_checkpoint) / _UNMERGED_FILE
+        if unmerged.is_file():
+            load_model(model or self.model, str(unmerged))
+        else:
+            super()._load_from_checkpoint(resume_from_checkpoint, model)
 
     @contextmanager
     def _limit(self, value: int | None) -> Iterator[None]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ..adapters import ADAPTER_FILES, BASE_FOLDER
 from ..repositories import FINGERPRINT_FILE
 from ..utils.files import locked
 
@@ -17,7 +18,15 @@ __all__ = ["replaced_model"]
 _CONFIG_FILE = "config.json"
 # Within the folder, which may be the only place where one can write, or on a disk of its own.
 _STAGING = ".saving"
-_WEIGHTS = ("*.safetensors", "*.safetensors.index.json", "pytorch_model*.bin", "pytorch_model*.bin.index.json")
+# Weights of an earlier model, and what belongs to them.
+_WEIGHTS = (
+    "*.safetensors",
+    "*.safetensors.index.json",
+    "pytorch_model*.bin",
+    "pytorch_model*.bin.index.json",
+    *ADAPTER_FILES,
+    BASE_FOLDER,
+)
 
 
 @contextmanager
@@ -44,7 +53,7 @@ def replaced_model(folder: str | Path) -> Iterator[Path]:
             yield staging
             for pattern in (_CONFIG_FILE, FINGERPRINT_FILE, *_WEIGHTS):
                 for stale in target.glob(pattern):
-                    stale.unlink()
+                    shutil.rmtree(stale) if stale.is_dir() and not stale.is_symlink() else stale.unlink()
             for path in sorted(staging.iterdir(), key=lambda path: path.name == _CONFIG_FILE):
                 place = target / path.name
                 if place.is_dir() and not place.is_symlink():

@@ -1,0 +1,57 @@
+"""The weights that a model is saved with: under the names that it will be loaded by, or saving is refused."""
+
+from __future__ import annotations
+
+import copy
+
+import torch
+from torch import Tensor
+from transformers import PreTrainedModel
+from transformers.integrations.deepspeed import is_deepspeed_zero3_enabled
+
+from .foreign_code import is_foreign
+from .weights import some_of
+
+__all__ = ["state_to_save"]
+
+# What torch.compile puts into the names of the modules that it wraps.
+_COMPILED = "_orig_mod."
+
+
+def state_to_save(model: PreTrainedModel, state: dict[str, Tensor] | None) -> dict[str, Tensor] | None:
+    """Return the weights to save a model with.
+
+    Args:
+        model: The model.
+        state: The weights that the caller gives; the model's own when None.
+
+    Returns:
+        Them under the names that a model of the same configuration has; None where the model's own have these.
+
+    Raises:
+        ValueError: When it has others, or lacks some, as after layers were replaced; the message names them.
+    """
+    own = model.state_dict() if state is None else state
+    plain = {name.replace(_COMPILED, ""): value for name, value in own.items()}
+    expected = _expected(model)
+    if expected:
+        beyond = [name for name, value in plain.items() if expected.get(name) != getattr(value, "shape", None)]
+        missing = [name for name in expected if name not in plain] if state is None else []
+        for names, text in ((beyond, "has weights that no"), (missing, "lacks weights that a")):
+            if names:
+                raise ValueError(
+                    f"save_pretrained: the model {text} CorefELModel of its configuration has ({some_of(names)}), and "
+                    "would be loaded with others; undo what was done to these layers (wrapped, replaced, quantised or "
+                    "parametrised), or set the field of its configuration that says so"
+                )
+    return state if plain.keys() == own.keys() else plain
+
+
+def _expected(model: PreTrainedModel) -> dict[str, torch.Size]:
+    """Shapes of the weights that a model of the configuration has; none where that cannot be told without loading."""
+    in_parts = is_deepspeed_zero3_enabled() or getattr(model, "hf_quantizer", None) is not None
+    if in_parts or is_foreign(model.plain_encoder):
+        return {}
+    with torch.device("meta"):
+        fresh = type(model)(copy.deepcopy(model.config))
+    return {name: value.shape for name, value in fresh.state_dict().items()}
