@@ -80,7 +80,8 @@ def evaluate_corpus(
     """
     _check_outputs({"out": out, "predictions": predictions}, (data_dir, model, knowledge_base))
     kb = None if knowledge_base is None else KnowledgeBase.from_pretrained(knowledge_base)
-    pipeline = load_pipeline(model, knowledge_base=kb, max_kept_spans=max_kept_spans, **(loading or {}))
+    loading = {"max_kept_spans": max_kept_spans, "trust_remote_code": trust_remote_code, **(loading or {})}
+    pipeline = load_pipeline(model, knowledge_base=kb, **loading)
     corpus = detect_format(data_dir)
     kinds: MentionKinds = "all" if mention_scope == "all" else "named"
 
