@@ -146,10 +146,11 @@ def expected_entities(candidates: Tensor, log_priors: Tensor, entity_vectors: Te
     weights = log_priors.new_zeros(candidates.shape)
     weights[batch, n, k] = log_priors[batch, n, k].exp()
     weights = weights / weights.sum(dim=-1, keepdim=True).clamp(min=1.0)
-    count, size = candidates.shape[1], entity_vectors.shape[-1]
+    # Of shapes, not by len(), which an exported graph would take for a constant.
+    documents, count, size = *candidates.shape[:2], entity_vectors.shape[-1]
     vectors = entity_vectors[batch, candidates[batch, n, k]] * weights[batch, n, k].unsqueeze(-1)
-    total = vectors.new_zeros(len(candidates) * count, size).index_add(0, batch * count + n, vectors)
-    return total.view(len(candidates), count, size)
+    total = vectors.new_zeros(documents * count, size).index_add(0, batch * count + n, vectors)
+    return total.view(documents, count, size)
 
 
 def _document_mean(vectors: Tensor, batch: Tensor, rows: Tensor, weights: Tensor) -> Tensor:

@@ -78,7 +78,7 @@ class SpanRepresentation(nn.Module):
                 raise ValueError("span_cases: needed where config.case_embedding_size > 0; CorefELProcessor gives them")
             parts.append(self.case(case).flatten(2))
         if self.scope is not None:
-            scope = begin.new_zeros(len(begin)) if scope is None else scope
+            scope = begin.new_zeros(begin.shape[0]) if scope is None else scope
             parts.append(self.scope(scope).unsqueeze(1).expand(-1, begin.shape[1], -1))
         vectors = self.dropout(torch.cat(parts, dim=-1))
         return torch.where(mask.unsqueeze(-1), vectors, vectors.new_zeros(()))
@@ -97,7 +97,7 @@ class SpanRepresentation(nn.Module):
         within = torch.arange(owner.numel(), device=owner.device) - starts[owner]
         offset = torch.arange(batch, device=begin.device).unsqueeze(1) * length
         piece = (begin + offset).reshape(-1)[owner] + within
-        flat = pieces.reshape(batch * length, hidden)
+        flat = pieces.flatten(0, 1)
         logits = self.attention(flat).squeeze(-1)
         logits = logits.to(torch.promote_types(logits.dtype, torch.float32))[piece]
         # The maximum only guards exp() against overflow and carries no gradient.
