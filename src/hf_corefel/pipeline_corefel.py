@@ -143,7 +143,14 @@ class CorefELPipeline(Pipeline):
             kb.vectorizer = title_vectorizer(model.encoder.model, processor.tokenizer, kb.projection)
         # A model that was trained since it was loaded differs from its fingerprint, as it should.
         if verify and model.origin is not None and model.origin.weights == weights_version(model):
-            check_fingerprint(model, processor, model.name_or_path, options, own_knowledge_base=knowledge_base is None)
+            check_fingerprint(
+                model,
+                processor,
+                model.name_or_path,
+                options,
+                own_knowledge_base=knowledge_base is None,
+                own_weights=not model.origin.quantized,
+            )
 
     def _sanitize_parameters(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
         unknown = sorted(set(kwargs) - set(_PARAMETERS))

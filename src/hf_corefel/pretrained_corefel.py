@@ -16,6 +16,7 @@ from .configuration_corefel import CorefELConfig
 from .foreign_code import loading_from
 from .layers import EntityScorer, PairScorer
 from .layers.matches import LateInput
+from .quantizing import check_savable, leave_exact
 from .repositories import FINGERPRINT_FILE, HubOptions, Origin, checked_name, weights_version
 from .weights import (
     WeightsWarning,
@@ -38,7 +39,10 @@ class CorefELPreTrainedModel(PreTrainedModel):
     base_model_prefix = "corefel"
     main_input_name = "input_ids"
     supports_gradient_checkpointing = True
+    # The encoder alone attends; once it is made, the model has its answers, and it refuses what it cannot itself.
     _supports_sdpa = True
+    _supports_flash_attn = True
+    _supports_flex_attn = True
     # The loss is a mean over documents: Trainer must not divide it by the number of label tokens.
     accepts_loss_kwargs = False
 
@@ -76,7 +80,8 @@ class CorefELPreTrainedModel(PreTrainedModel):
             pretrained_model_name_or_path: Folder, or Hub id.
             *args: As there.
             **kwargs: As there. ``trust_remote_code`` lets an encoder be made of code that the folder names; False by
-                default, and nobody is asked.
+                default, and nobody is asked. Of a model that is quantised here (``quantization_config``), the parts of
+                `hf_corefel.quantizing.EXACT_PARTS` are left as they are.
 
         Raises:
             OSError: When a file is missing, or the weights are there as pickles only.
@@ -98,6 +103,9 @@ class CorefELPreTrainedModel(PreTrainedModel):
             kwargs.pop("output_loading_info", False),
             kwargs.pop("ignore_mismatched_sizes", False),
         )
+        quantized = kwargs.get("quantization_config") is not None
+        if quantized:
+            kwargs["quantization_config"] = leave_exact(kwargs["quantization_config"])
         name, shapes = "the model", None
         if given is not None:
             name = checked_name(given)
@@ -137,7 +145,7 @@ class CorefELPreTrainedModel(PreTrainedModel):
                 f"{name}: the weight {key} is of size {there}, and config.json asks for {here}; copy or save the model "
                 "again, or say ignore_mismatched_sizes=True to train it anew"
             )
-        model.origin = Origin(options, weights_version(model), trust, chose_dtype=bool(asked))
+        model.origin = Origin(options, weights_version(model), trust, bool(asked), quantized)
         model._note_weights(name, info)
         loaded: Any = (model, info) if with_info else model
         return loaded
@@ -157,7 +165,12 @@ class CorefELPreTrainedModel(PreTrainedModel):
                 warnings.warn(text, WeightsWarning, stacklevel=3)
 
     def save_pretrained(self, save_directory: str | Path, *args: Any, **kwargs: Any) -> None:
-        """As `PreTrainedModel.save_pretrained`; a fingerprint in the folder goes, because it was of other weights."""
+        """As `PreTrainedModel.save_pretrained`; a fingerprint in the folder goes, because it was of other weights.
+
+        Raises:
+            ValueError: When the weights are quantised in a way that cannot be saved.
+        """
+        check_savable(self)
         super().save_pretrained(save_directory, *args, **kwargs)
         (Path(save_directory) / FINGERPRINT_FILE).unlink(missing_ok=True)
 

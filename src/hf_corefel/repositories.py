@@ -74,12 +74,14 @@ class Origin:
         weights: `weights_version` of the loaded model.
         trust_remote_code: Whether the caller trusts code that its files name.
         chose_dtype: Whether the caller said in which precision its weights are wanted.
+        quantized: Whether its weights were quantised when they were loaded.
     """
 
     options: HubOptions
     weights: int | None
     trust_remote_code: bool = False
     chose_dtype: bool = False
+    quantized: bool = False
 
 
 def weights_version(model: nn.Module) -> int | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from .exact import ExactLinear
 from .ffnn import FeedForward
 from .matches import LateInput
 
@@ -48,12 +49,12 @@ class EntityScorer(nn.Module):
     ) -> None:
         super().__init__()
         first = FeedForward.first_size(ffnn_size, depth)
-        self.span = nn.Linear(span_size, first)
-        self.entity = nn.Linear(entity_size, first, bias=False)
-        self.prior = nn.Linear(1, first, bias=False) if use_prior else None
-        self.factor = nn.Linear(span_size, entity_size, bias=False) if use_product else None
-        self.product = nn.Linear(entity_size, first, bias=False) if use_product else None
-        self.context = nn.Linear(entity_size, first, bias=False) if use_context else None
+        self.span = ExactLinear(span_size, first)
+        self.entity = ExactLinear(entity_size, first, bias=False)
+        self.prior = ExactLinear(1, first, bias=False) if use_prior else None
+        self.factor = ExactLinear(span_size, entity_size, bias=False) if use_product else None
+        self.product = ExactLinear(entity_size, first, bias=False) if use_product else None
+        self.context = ExactLinear(entity_size, first, bias=False) if use_context else None
         self.support = LateInput(_NUM_SUPPORTS, first, bias=False) if use_support else None
         self.ffnn = FeedForward(ffnn_size, depth, dropout)
         self.entity_size = entity_size

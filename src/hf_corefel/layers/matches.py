@@ -7,10 +7,12 @@ String match features are as old as learned coreference (Soon et al., 2001); sha
 from __future__ import annotations
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 from hf_corefel.trees.precision import has_float64
+
+from .exact import ExactLinear
 
 __all__ = ["NUM_MATCHES", "LateInput", "match_features"]
 
@@ -18,7 +20,7 @@ __all__ = ["NUM_MATCHES", "LateInput", "match_features"]
 NUM_MATCHES = 5
 
 
-class LateInput(nn.Linear):
+class LateInput(ExactLinear):
     """A projection that begins at zero: a trained model that gets this input scores as before, until it has learned."""
 
 

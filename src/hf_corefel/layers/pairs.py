@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
+from .exact import ExactLinear
 from .ffnn import FeedForward
 from .matches import NUM_MATCHES, LateInput
 from .tracing import in_one_graph
@@ -62,12 +63,12 @@ class PairScorer(nn.Module):
     ) -> None:
         super().__init__()
         first = FeedForward.first_size(ffnn_size, depth)
-        self.child = nn.Linear(span_size, first)
-        self.parent = nn.Linear(span_size, first, bias=False)
-        self.factor = nn.Linear(span_size, product_dim, bias=False) if product_dim else None
-        self.product = nn.Linear(product_dim or span_size, first, bias=False)
+        self.child = ExactLinear(span_size, first)
+        self.parent = ExactLinear(span_size, first, bias=False)
+        self.factor = ExactLinear(span_size, product_dim, bias=False) if product_dim else None
+        self.product = ExactLinear(product_dim or span_size, first, bias=False)
         self.distance = nn.Embedding(NUM_DISTANCES, distance_size)
-        self.distance_project = nn.Linear(distance_size, first, bias=False)
+        self.distance_project = ExactLinear(distance_size, first, bias=False)
         self.match = LateInput(NUM_MATCHES, first, bias=False) if use_matches else None
         self.relation = nn.ModuleDict(
             {name: LateInput(size, first, bias=False) for name, size in (relations or {}).items()}

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from .exact import ExactLinear
 from .ffnn import FeedForward
 
 __all__ = ["MentionPruner", "prune_spans"]
@@ -32,11 +33,11 @@ class MentionPruner(nn.Module):
     ) -> None:
         super().__init__()
         first = FeedForward.first_size(ffnn_size, depth)
-        self.project = nn.Linear(span_size, first)
+        self.project = ExactLinear(span_size, first)
         self.ffnn = FeedForward(ffnn_size, depth, dropout)
         self.width = nn.Embedding(max_words + 1, width_size) if width_size else None
         if width_size:
-            self.width_project = nn.Linear(width_size, first)
+            self.width_project = ExactLinear(width_size, first)
             self.width_ffnn = FeedForward(ffnn_size, depth, dropout)
 
     def forward(self, spans: Tensor, width: Tensor) -> Tensor:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from .exact import ExactLinear
+
 __all__ = ["NUM_CASES", "SpanRepresentation"]
 
 # Letter-case classes of a word: lower, Title, UPPER, one capital, mIxed, digits, other.
@@ -36,7 +38,7 @@ class SpanRepresentation(nn.Module):
     ) -> None:
         super().__init__()
         self.width = nn.Embedding(max_words + 1, width_size)
-        self.attention = nn.Linear(hidden_size, 1)
+        self.attention = ExactLinear(hidden_size, 1)
         self.case = nn.Embedding(NUM_CASES, case_size) if case_size else None
         self.scope = nn.Embedding(scopes, scope_size) if scopes and scope_size else None
         self.dropout = nn.Dropout(dropout)
