@@ -19,8 +19,8 @@ from hf_corefel.pipeline_corefel import load_pipeline
 
 LENGTHS = (100, 300, 600, 150, 450)
 ROUNDS = 9
-NAMES = "Merkel Macron Berlin Paris NATO Bundestag Poland Warsaw Brussels Germany".split()
-FILLER = "the minister said that talks about a plan for next year would go on after reports of the vote".split()
+NAMES = ("Merkel", "Macron", "Berlin", "Paris", "NATO", "Poland", "Warsaw", "Brussels", "Germany")
+FILLER = ("the", "minister", "said", "that", "talks", "about", "a", "plan", "would", "go", "on", "after", "the", "vote")
 
 
 def document(length: int, seed: int = 0) -> str:

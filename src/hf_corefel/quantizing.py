@@ -34,7 +34,7 @@ def leave_exact(quantization: Any) -> Any:
 
 
 def check_savable(model: nn.Module) -> None:
-    """Raise `ValueError` when a model holds quantised weights that safetensors cannot, or that would be saved wrongly."""
+    """Raise `ValueError` when a model holds quantised weights that cannot be saved, or would be saved wrongly."""
     again = "save the model before, and quantise it again when it is loaded"
     if any(type(module).__module__.startswith("torch.ao.") for module in model.modules()):
         raise ValueError(f"save_pretrained: weights of torch's quantize_dynamic have no place in safetensors; {again}")

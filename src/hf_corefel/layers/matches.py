@@ -6,6 +6,8 @@ String match features are as old as learned coreference (Soon et al., 2001); sha
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -49,11 +51,13 @@ def match_features(
         return match_features(*(tensor.cpu() for tensor in given)).to(mask.device)
     # One column more than there are words, forms or entities, for what is none of them. So no size is ever zero.
     padded = functional.pad(word_forms, (0, 1), value=-1)
-    place = torch.arange(functional.pad(width.flatten(), (0, 1)).max().item(), device=mask.device)
+    place = torch.arange(_greatest(width, 0), device=mask.device)
     words = first_word.unsqueeze(-1) + place
     forms = padded.gather(1, words.clamp(max=word_forms.shape[1]).flatten(1)).view_as(words)
     inside = (place < width.unsqueeze(-1)) & mask.unsqueeze(-1)
-    has = _spread(forms.masked_fill(~inside, -1), torch.ones_like(forms, dtype=torch.float64), padded.max().item() + 1)
+    has = _spread(
+        forms.masked_fill(~inside, -1), torch.ones_like(forms, dtype=torch.float64), _greatest(padded, -1) + 1
+    )
     shared, size = has @ has.mT, has.sum(-1)
     one, other = size.unsqueeze(2), size.unsqueeze(1)
     union = one + other - shared
@@ -71,7 +75,7 @@ def match_features(
 
 
 def _shared_candidates(candidates: Tensor, log_priors: Tensor) -> Tensor:
-    count = functional.pad(candidates.flatten(), (0, 1), value=-1).max().item() + 1
+    count = _greatest(candidates, -1) + 1
     roots = _spread(candidates, torch.exp(log_priors.double() / 2), count)
     # Priors of the best candidates sum to 1 at most, given ones to anything.
     return (roots @ roots.mT).clamp(max=1.0)
@@ -81,3 +85,10 @@ def _spread(columns: Tensor, values: Tensor, count: int) -> Tensor:
     """Return ``[B, N, count]`` with the values ``[B, N, K]`` in their columns, zero elsewhere; column -1 is dropped."""
     spread = values.new_zeros(*columns.shape[:2], count + 1)
     return spread.scatter(2, torch.where(columns < 0, count, columns), values)[..., :count]
+
+
+def _greatest(numbers: Tensor, least: int) -> int:
+    """Return the greatest of integers, `least` where there is none."""
+    # item() rather than int(), which an exported graph would take for a constant.
+    greatest: Any = functional.pad(numbers.flatten(), (0, 1), value=least).max().item()
+    return greatest
