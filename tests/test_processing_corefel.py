@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import copy
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -8,9 +10,10 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from transformers import BatchFeature
 
 from hf_corefel import Candidate, Cluster, CorefELProcessor, Document, KnowledgeBase, Mention
-from hf_corefel.processing_corefel import EncodedDocument
+from hf_corefel.processing_corefel import CorefELBatch, EncodedDocument
 
 TEXT = "Anna Bergen met Carl. Bergen left the city of Oslo!"
 MakeProcessor = Callable[..., CorefELProcessor]
@@ -348,3 +351,33 @@ def test_alignment_report_adds_up(processor: CorefELProcessor) -> None:
     assert (report.documents, report.mentions, report.linked_clusters) == (3, 3, 2)
     assert report.linked_clusters_unreachable == 1
     assert processor.alignment_report([]).documents == 0
+
+
+def test_a_batch_is_a_mapping_of_tensors(processor: CorefELProcessor) -> None:
+    batch = processor([TEXT, "Oslo"], return_tensors="pt")
+    assert isinstance(batch, BatchFeature) and isinstance(batch, CorefELBatch)
+    assert batch["input_ids"] is batch.input_ids is batch.inputs["input_ids"]
+    assert dict(**batch) == batch.inputs and "span_mask" in batch
+    assert [encoded.document.text for encoded in batch.documents] == [TEXT, "Oslo"]
+    for copied in (pickle.loads(pickle.dumps(batch)), copy.deepcopy(batch)):
+        assert [encoded.document.text for encoded in copied.documents] == [TEXT, "Oslo"]
+        assert all(torch.equal(copied[name], value) for name, value in batch.items())
+    moved = batch.to("cpu", dtype=torch.bfloat16)
+    assert moved["log_priors"].dtype == torch.bfloat16 and moved["input_ids"].dtype == torch.int64
+    assert len(moved.documents) == 2
+
+
+def test_arrays_of_numpy_on_request(processor: CorefELProcessor) -> None:
+    arrays, tensors = processor(TEXT, return_tensors="np"), processor(TEXT)
+    assert arrays.keys() == tensors.keys()
+    for name, array in arrays.items():
+        assert isinstance(array, np.ndarray)
+        np.testing.assert_array_equal(array, tensors[name].numpy())
+
+
+@pytest.mark.parametrize("options", [{"truncation": True}, {"max_length": 512}, {"padding": "max_length"}])
+def test_nothing_is_cut_in_silence(processor: CorefELProcessor, options: dict[str, Any]) -> None:
+    with pytest.raises(TypeError, match=f"no argument '{next(iter(options))}': documents are padded"):
+        processor(TEXT, **options)
+    with pytest.raises(ValueError, match=r'return_tensors: expected "pt" or "np", got \'tf\''):
+        processor(TEXT, return_tensors="tf")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
+from transformers import BatchFeature
 
 from .alignment import Alignment, align_clusters
 from .documents import Document
@@ -68,15 +68,34 @@ class EncodedDocument:
         return align_clusters(gold, self.spans.offsets, self.candidates, self.entities, self.cores)
 
 
-@dataclass
-class CorefELBatch:
-    """Encoded documents and the tensors that `CorefELModel` takes: ``model(**batch.inputs)``."""
+class CorefELBatch(BatchFeature):
+    """Encoded documents and the tensors that `CorefELModel` takes: ``model(**batch)``.
 
-    inputs: dict[str, Tensor]
-    documents: list[EncodedDocument]
+    What is in it by name (``batch["input_ids"]``) are the tensors; see `BatchFeature` for ``to`` and the rest.
 
-    def to(self, device: str | torch.device) -> CorefELBatch:
-        return CorefELBatch({name: value.to(device) for name, value in self.inputs.items()}, self.documents)
+    Attributes:
+        documents: The encoded documents, in order.
+    """
+
+    def __init__(
+        self,
+        data: Mapping[str, Any] | None = None,
+        documents: Sequence[EncodedDocument] = (),
+        tensor_type: str | None = None,
+    ) -> None:
+        super().__init__(dict(data or {}), tensor_type=tensor_type)
+        self.documents = list(documents)
+
+    @property
+    def inputs(self) -> dict[str, Any]:
+        """The tensors alone, as a dict."""
+        return self.data
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"data": self.data, "documents": self.documents}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.data, self.documents = state["data"], state["documents"]
 
 
 def readable_groups(documents: Iterable[EncodedDocument]) -> Iterator[list[EncodedDocument]]:

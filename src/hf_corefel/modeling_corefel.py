@@ -43,6 +43,15 @@ __all__ = ["CorefELModel", "CorefELOutput", "CorefELPreTrainedModel"]
 
 logger = logging.get_logger(__name__)
 
+# What transformers asks a model, and the encoder knows: its attention, and what it keeps in single precision.
+_OF_ENCODER = (
+    "_supports_sdpa",
+    "_supports_flash_attn",
+    "_supports_flex_attn",
+    "_keep_in_fp32_modules",
+    "_keep_in_fp32_modules_strict",
+)
+
 
 class CorefELModel(CorefELPreTrainedModel):
     """Coreference resolution and entity linking of whole documents as one structured prediction.
@@ -75,6 +84,8 @@ class CorefELModel(CorefELPreTrainedModel):
         """Creates all modules; their values are uninitialised."""
         encoder: Any = make_encoder(config.encoder_config)
         self._no_split_modules = indivisible_modules(encoder)
+        for name in _OF_ENCODER:
+            setattr(self, name, getattr(encoder, name, None))
         self.encoder = WindowEncoder(encoder, by_length=reads_padding(encoder, config.get_text_config().model_type))
         self.spans = SpanRepresentation(
             config.get_text_config().hidden_size,
@@ -184,13 +195,15 @@ class CorefELModel(CorefELPreTrainedModel):
 
     @torch.no_grad()
     def _initialize_missing(self, names: list[str]) -> None:
-        kept = {name: value.clone() for name, value in self.state_dict().items() if name not in names}
-        for module in (getattr(self, "pairs", None), getattr(self, "entities", None)):
-            if module is not None:
-                module.apply(self._init_weights)
+        # Of the scorers alone: the encoder's weights may be quantised, which are neither cast nor copied.
         reference = self.pruner.project.weight
-        self.to(device=reference.device, dtype=reference.dtype)
-        self.load_state_dict(kept, strict=False)
+        for part in ("pairs", "entities"):
+            module = getattr(self, part, None)
+            if module is not None:
+                kept = {n: v.clone() for n, v in module.state_dict().items() if f"{part}.{n}" not in names}
+                module.apply(self._init_weights)
+                module.to(device=reference.device, dtype=reference.dtype)
+                module.load_state_dict(kept, strict=False)
 
     @classmethod
     def from_encoder(
@@ -382,6 +395,7 @@ class CorefELModel(CorefELPreTrainedModel):
             forbidden=either_way(output.contains, output.twins),
         ).at_least_float32()
 
+    # Trees are numpy's work, of which tracing makes a graph for every size and none that is faster.
     @torch.compiler.disable
     def _with_loss(
         self, output: CorefELOutput, clusters: Tensor, entities: Tensor, span_mask: Tensor, index: Tensor

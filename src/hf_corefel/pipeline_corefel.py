@@ -159,8 +159,15 @@ class CorefELPipeline(Pipeline):
             # Entities that are added now get vectors of the kind that the model was trained on.
             kb.vectorizer = title_vectorizer(plain_module(model.encoder).model, processor.tokenizer, kb.projection)
         # A model that was trained since it was loaded differs from its fingerprint, as it should.
-        if verify and model.has_weights_as_loaded():
-            check_fingerprint(model, processor, model.name_or_path, options, own_knowledge_base=knowledge_base is None)
+        if verify and model.origin is not None and model.has_weights_as_loaded():
+            check_fingerprint(
+                model,
+                processor,
+                model.name_or_path,
+                options,
+                own_knowledge_base=knowledge_base is None,
+                own_weights=not model.origin.quantized,
+            )
 
     def _sanitize_parameters(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
         unknown = sorted(set(kwargs) - set(_PARAMETERS))

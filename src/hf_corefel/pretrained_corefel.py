@@ -30,6 +30,7 @@ from .configuration_corefel import CorefELConfig
 from .foreign_code import loading_from, read_encoder_config, save_code
 from .layers import EntityScorer, PairScorer
 from .layers.matches import LateInput
+from .quantizing import check_savable, leave_exact
 from .repositories import FINGERPRINT_FILE, HubOptions, Origin, checked_name
 from .saved_names import state_to_save
 from .silence import DefaultCheckpoint, without_loading_bar
@@ -56,7 +57,10 @@ class CorefELPreTrainedModel(PreTrainedModel):
     base_model_prefix = "corefel"
     main_input_name = "input_ids"
     supports_gradient_checkpointing = True
+    # The encoder alone attends; once it is made, the model has its answers, and it refuses what it cannot itself.
     _supports_sdpa = True
+    _supports_flash_attn = True
+    _supports_flex_attn = True
     # The loss is a mean over documents: Trainer must not divide it by the number of label tokens.
     accepts_loss_kwargs = False
 
@@ -95,7 +99,8 @@ class CorefELPreTrainedModel(PreTrainedModel):
                 the model that it names.
             *args: As there.
             **kwargs: As there. ``trust_remote_code`` lets an encoder be made of code that the folder names; False by
-                default, and nobody is asked.
+                default, and nobody is asked. Of a model that is quantised here (``quantization_config``), the parts of
+                `hf_corefel.quantizing.EXACT_PARTS` are left as they are.
 
         Raises:
             OSError: When a file is missing, or the weights are there as pickles only.
@@ -117,6 +122,9 @@ class CorefELPreTrainedModel(PreTrainedModel):
             kwargs.pop("output_loading_info", False),
             kwargs.pop("ignore_mismatched_sizes", False),
         )
+        quantized = kwargs.get("quantization_config") is not None
+        if quantized:
+            kwargs["quantization_config"] = leave_exact(kwargs["quantization_config"])
         given, options = _asked(given, options, kwargs.pop("adapter_kwargs", None) or {}, kwargs.get("config"))
         name, shapes, found = "the model", None, options
         adapters: list[Adapter] = []
@@ -179,7 +187,7 @@ class CorefELPreTrainedModel(PreTrainedModel):
             name = model.name_or_path = model.config.name_or_path = place
             model.config._commit_hash = extract_commit_hash(str(adapters[-1].config), None)
         sample = sample_weights(model.named_parameters())
-        model.origin = Origin(options, sample, trust, chose_dtype=bool(asked), default=default)
+        model.origin = Origin(options, sample, trust, bool(asked), default, quantized)
         model._warn_of_weights(name, model.untrained_weights() if adapters else missing, info["unexpected_keys"])
         loaded: Any = (model, info) if with_info else model
         return loaded
@@ -212,6 +220,7 @@ class CorefELPreTrainedModel(PreTrainedModel):
             ValueError: When pickles are asked for, or the model has weights that it would not be loaded with; the
                 message names them.
         """
+        check_savable(self)
         given = inspect.signature(PreTrainedModel.save_pretrained).bind(self, save_directory, *args, **kwargs)
         if given.arguments.get("safe_serialization", kwargs.get("safe_serialization")) is False:
             raise ValueError(

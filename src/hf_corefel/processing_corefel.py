@@ -170,19 +170,39 @@ class CorefELProcessor:
 
     # Encoding -----------------------------------------------------------------------------------------
 
-    def __call__(self, documents: str | Document | Sequence[str | Document], *, gold: bool = False) -> CorefELBatch:
-        """Encodes documents as one batch.
+    def __call__(
+        self,
+        text: str | Document | Sequence[str | Document],
+        *,
+        gold: bool = False,
+        return_tensors: str | None = "pt",
+        **unknown: Any,
+    ) -> CorefELBatch:
+        """Encodes documents as one batch: ``model(**processor(text))``.
 
         Args:
-            documents: Texts or documents, one or many.
+            text: Texts or documents, one or many.
             gold: Adds the gold tensors, for the loss.
+            return_tensors: "pt" for tensors, "np" for arrays of numpy.
+            **unknown: Nothing: documents are padded to the longest, and read in windows where they are long, never cut.
 
         Raises:
-            ValueError: When there is no document.
+            TypeError: When there is another argument.
+            ValueError: When there is no document, or no such kind of tensors.
         """
-        several = [documents] if isinstance(documents, str | Document) else list(documents)
+        if unknown:
+            raise TypeError(
+                f"CorefELProcessor takes no argument {next(iter(unknown))!r}: documents are padded to the longest, and "
+                "read in windows where they are long, never cut"
+            )
+        if return_tensors not in (None, "pt", "np"):
+            raise ValueError(f'return_tensors: expected "pt" or "np", got {return_tensors!r}')
+        several = [text] if isinstance(text, str | Document) else list(text)
         encoded = [self.encode(item) for item in several]
-        return CorefELBatch(self.collate(encoded, gold=gold), encoded)
+        tensors: dict[str, Any] = self.collate(encoded, gold=gold)
+        if return_tensors == "np":
+            tensors = {name: value.numpy() for name, value in tensors.items()}
+        return CorefELBatch(tensors, encoded)
 
     def encode(self, document: str | Document, *, max_kept_spans: int | None = None) -> EncodedDocument:
         """Encodes one document.

@@ -78,6 +78,7 @@ class Origin:
         trust_remote_code: Whether the caller trusts code that its files name.
         chose_dtype: Whether the caller said in which precision its weights are wanted.
         default: Whether it was taken because nobody named a model.
+        quantized: Whether its weights were quantised when they were loaded.
     """
 
     options: HubOptions
@@ -85,6 +86,7 @@ class Origin:
     trust_remote_code: bool = False
     chose_dtype: bool = False
     default: bool = False
+    quantized: bool = False
 
 
 def checked_name(name: Any, what: str = "model") -> str:

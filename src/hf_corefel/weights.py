@@ -214,7 +214,7 @@ def still_as_drawn(model: nn.Module, drawn: Mapping[str, Tensor]) -> list[str]:
 
 
 def _sample(parameter: Tensor) -> Tensor:
-    flat = parameter.detach().flatten()
+    flat = _parts(parameter.detach())[0].flatten()
     step = max(1, flat.numel() // _SAMPLED)
     return flat[::step][:_SAMPLED].to("cpu")
 
@@ -229,9 +229,18 @@ def not_finite(model: nn.Module) -> list[str]:
     with torch.no_grad():
         # A sum is fast, and finite only where all values are; finite values may have a sum that is not.
         # What waits on the disk until it is called (`device_map`) cannot be looked at here.
-        here = [(name, value) for name, value in model.named_parameters() if value.device.type != "meta"]
+        weights = [(name, value) for name, value in model.named_parameters() if value.device.type != "meta"]
+        here = [(name, part) for name, value in weights for part in _parts(value) if part.is_floating_point()]
         doubtful = [(name, value) for name, value in here if not bool(torch.isfinite(value.sum()))]
-        return [name for name, value in doubtful if not bool(torch.isfinite(value).all())]
+        return list(dict.fromkeys(name for name, value in doubtful if not bool(torch.isfinite(value).all())))
+
+
+def _parts(value: Tensor) -> list[Tensor]:
+    """Return the plain tensors that a weight consists of: quantised ones have whole numbers and their scales."""
+    if not hasattr(type(value), "__tensor_flatten__"):
+        return [value]
+    names, _ = value.__tensor_flatten__()  # type: ignore[attr-defined]
+    return [part for name in names for part in _parts(getattr(value, name))]
 
 
 def some_of(names: list[str]) -> str:

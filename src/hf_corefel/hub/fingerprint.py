@@ -115,6 +115,7 @@ def check_fingerprint(
     options: HubOptions | None = None,
     *,
     own_knowledge_base: bool = True,
+    own_weights: bool = True,
 ) -> list[str]:
     """Compares a loaded model and processor with the fingerprint that they were saved with, and warns.
 
@@ -124,6 +125,7 @@ def check_fingerprint(
         name: Where both came from, a folder or Hub id. Without a fingerprint there, nothing is compared.
         options: How to find the repository.
         own_knowledge_base: Whether the knowledge base came from there too.
+        own_weights: Whether the weights are those that are there; not once they were quantised.
 
     Returns:
         What differs, with its likely cause, a sentence each.
@@ -141,7 +143,7 @@ def check_fingerprint(
     try:
         saved = read_json_object(path)
         now = fingerprint(model, processor, Path(path).parent)
-        differences = compare_fingerprints(saved, now, knowledge_base=own_knowledge_base)
+        differences = compare_fingerprints(saved, now, knowledge_base=own_knowledge_base, weights=own_weights)
     except (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError) as error:
         differences = [f"the fingerprint {path} cannot be read ({type(error).__name__}: {error}); save the model again"]
     if differences:
@@ -150,13 +152,16 @@ def check_fingerprint(
     return differences
 
 
-def compare_fingerprints(saved: dict[str, Any], now: dict[str, Any], *, knowledge_base: bool = True) -> list[str]:
+def compare_fingerprints(
+    saved: dict[str, Any], now: dict[str, Any], *, knowledge_base: bool = True, weights: bool = True
+) -> list[str]:
     """What differs between two fingerprints, with its likely cause, a sentence each.
 
     Args:
         saved: The one that was saved.
         now: That of what was loaded.
         knowledge_base: Whether the knowledge bases should be the same.
+        weights: Whether the weights should.
 
     Raises:
         KeyError: When `saved` lacks a field.
@@ -176,7 +181,7 @@ def compare_fingerprints(saved: dict[str, Any], now: dict[str, Any], *, knowledg
             "The tokenizer differs: it splits the probe into other pieces. Use the one that the model was saved with"
             f"{_releases(saved, now, 'tokenizers', 'transformers')}."
         )
-    else:
+    elif weights:
         names = ["mention", "link", "pair"] if saved["head"] == now["head"] else ["mention"]
         largest = max(_TOLERANCE.get(each["dtype"], _HALF_TOLERANCE) for each in (saved, now))
         excess = {name: _distance(saved["scores"][name], now["scores"][name]) for name in names}

@@ -38,13 +38,10 @@ class WindowEncoder(nn.Module):
         Returns:
             ``[B, T, H]``, zero on padding.
         """
-        batch, windows, length = input_ids.shape
-        flat_mask = attention_mask.reshape(batch * windows, length)
-        used = flat_mask.any(dim=1)
-        encoded = self._encode(input_ids.reshape(batch * windows, length)[used], flat_mask[used])
-        hidden = encoded.new_zeros(batch * windows, length, encoded.shape[-1])
-        hidden[used] = encoded
-        hidden = hidden.reshape(batch, windows * length, -1)
+        used = attention_mask.any(dim=2).nonzero(as_tuple=True)
+        torch._check(used[0].shape[0] > 0)  # said to whatever traces it: encoders want to read something
+        encoded = self._encode(input_ids[used], attention_mask[used])
+        hidden = encoded.new_zeros(*input_ids.shape, encoded.shape[-1]).index_put(used, encoded).flatten(1, 2)
         index = piece_positions.clamp(min=0).unsqueeze(-1).expand(-1, -1, hidden.shape[-1])
         pieces = hidden.gather(1, index)
         return torch.where((piece_positions >= 0).unsqueeze(-1), pieces, pieces.new_zeros(()))

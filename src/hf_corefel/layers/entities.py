@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from .exact import ExactLinear
 from .ffnn import FeedForward
 from .matches import LateInput
 
@@ -48,12 +49,12 @@ class EntityScorer(nn.Module):
     ) -> None:
         super().__init__()
         first = FeedForward.first_size(ffnn_size, depth)
-        self.span = nn.Linear(span_size, first)
-        self.entity = nn.Linear(entity_size, first, bias=False)
-        self.prior = nn.Linear(1, first, bias=False) if use_prior else None
-        self.factor = nn.Linear(span_size, entity_size, bias=False) if use_product else None
-        self.product = nn.Linear(entity_size, first, bias=False) if use_product else None
-        self.context = nn.Linear(entity_size, first, bias=False) if use_context else None
+        self.span = ExactLinear(span_size, first)
+        self.entity = ExactLinear(entity_size, first, bias=False)
+        self.prior = ExactLinear(1, first, bias=False) if use_prior else None
+        self.factor = ExactLinear(span_size, entity_size, bias=False) if use_product else None
+        self.product = ExactLinear(entity_size, first, bias=False) if use_product else None
+        self.context = ExactLinear(entity_size, first, bias=False) if use_context else None
         self.support = LateInput(_NUM_SUPPORTS, first, bias=False) if use_support else None
         self.ffnn = FeedForward(ffnn_size, depth, dropout)
         self.entity_size = entity_size
@@ -146,10 +147,11 @@ def expected_entities(candidates: Tensor, log_priors: Tensor, entity_vectors: Te
     weights = log_priors.new_zeros(candidates.shape)
     weights[batch, n, k] = log_priors[batch, n, k].exp()
     weights = weights / weights.sum(dim=-1, keepdim=True).clamp(min=1.0)
-    count, size = candidates.shape[1], entity_vectors.shape[-1]
+    # Of shapes, not by len(), which an exported graph would take for a constant.
+    documents, count, size = *candidates.shape[:2], entity_vectors.shape[-1]
     vectors = entity_vectors[batch, candidates[batch, n, k]] * weights[batch, n, k].unsqueeze(-1)
-    total = vectors.new_zeros(len(candidates) * count, size).index_add(0, batch * count + n, vectors)
-    return total.view(len(candidates), count, size)
+    total = vectors.new_zeros(documents * count, size).index_add(0, batch * count + n, vectors)
+    return total.view(documents, count, size)
 
 
 def _document_mean(vectors: Tensor, batch: Tensor, rows: Tensor, weights: Tensor) -> Tensor:

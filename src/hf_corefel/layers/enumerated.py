@@ -10,6 +10,7 @@ from torch import Tensor
 
 from .pruner import MentionPruner
 from .spans import SpanRepresentation
+from .tracing import in_one_graph
 
 __all__ = ["SpanTensors", "score_spans"]
 
@@ -72,7 +73,7 @@ def score_spans(
     """
     batch, count = spans.begin.shape
     step = max(1, _CHUNK // max(1, batch))
-    if count <= step or torch.is_grad_enabled() or represent.training:
+    if in_one_graph() or count <= step or torch.is_grad_enabled() or represent.training:
         vectors = represent(pieces, *spans)
         size = vectors.shape[-1]
         return pruner(vectors, spans.width), lambda index, mask: vectors.gather(1, _wide(index, size))

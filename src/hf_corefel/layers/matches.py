@@ -6,10 +6,15 @@ String match features are as old as learned coreference (Soon et al., 2001); sha
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
-from torch import Tensor, nn
+from torch import Tensor
+from torch.nn import functional
 
 from hf_corefel.trees.precision import has_float64
+
+from .exact import ExactLinear
 
 __all__ = ["NUM_MATCHES", "LateInput", "match_features"]
 
@@ -17,7 +22,7 @@ __all__ = ["NUM_MATCHES", "LateInput", "match_features"]
 NUM_MATCHES = 5
 
 
-class LateInput(nn.Linear):
+class LateInput(ExactLinear):
     """A projection that begins at zero: a trained model that gets this input scores as before, until it has learned."""
 
 
@@ -44,20 +49,20 @@ def match_features(
     if not has_float64(mask.device):
         given = (word_forms, first_word, width, candidates, log_priors, mask)
         return match_features(*(tensor.cpu() for tensor in given)).to(mask.device)
-    batch, count = mask.shape
-    place = torch.arange(int(width.max()) if width.numel() else 0, device=mask.device)
-    rows = (first_word.unsqueeze(-1) + place).clamp(max=max(word_forms.shape[1] - 1, 0))
+    # One column more than there are words, forms or entities, for what is none of them. So no size is ever zero.
+    padded = functional.pad(word_forms, (0, 1), value=-1)
+    place = torch.arange(_greatest(width, 0), device=mask.device)
+    words = first_word.unsqueeze(-1) + place
+    forms = padded.gather(1, words.clamp(max=word_forms.shape[1]).flatten(1)).view_as(words)
     inside = (place < width.unsqueeze(-1)) & mask.unsqueeze(-1)
-    forms = word_forms.gather(1, rows.flatten(1)).view_as(rows) if word_forms.shape[1] else rows
-    known = int(word_forms.max()) + 1 if word_forms.numel() else 0
-    has = torch.zeros(batch, count, known, dtype=torch.float64, device=mask.device)
-    b, n, k = inside.nonzero(as_tuple=True)
-    has[b, n, forms[b, n, k]] = 1.0
+    has = _spread(
+        forms.masked_fill(~inside, -1), torch.ones_like(forms, dtype=torch.float64), _greatest(padded, -1) + 1
+    )
     shared, size = has @ has.mT, has.sum(-1)
     one, other = size.unsqueeze(2), size.unsqueeze(1)
     union = one + other - shared
     same = (shared == union) & (width.unsqueeze(2) == width.unsqueeze(1))
-    last = forms.gather(2, (width - 1).clamp(min=0).unsqueeze(-1)).squeeze(-1) if len(place) else width
+    last = padded.gather(1, (first_word + (width - 1).clamp(min=0)).clamp(max=word_forms.shape[1]))
     both = mask.unsqueeze(2) & mask.unsqueeze(1)
     features = [
         _shared_candidates(candidates, log_priors),
@@ -70,9 +75,20 @@ def match_features(
 
 
 def _shared_candidates(candidates: Tensor, log_priors: Tensor) -> Tensor:
-    batch, n, k = (candidates >= 0).nonzero(as_tuple=True)
-    entities = int(candidates.max()) + 1 if candidates.numel() else 0
-    roots = torch.zeros(*candidates.shape[:2], entities, dtype=torch.float64, device=candidates.device)
-    roots[batch, n, candidates[batch, n, k]] = torch.exp(log_priors[batch, n, k].double() / 2)
+    count = _greatest(candidates, -1) + 1
+    roots = _spread(candidates, torch.exp(log_priors.double() / 2), count)
     # Priors of the best candidates sum to 1 at most, given ones to anything.
     return (roots @ roots.mT).clamp(max=1.0)
+
+
+def _spread(columns: Tensor, values: Tensor, count: int) -> Tensor:
+    """Return ``[B, N, count]`` with the values ``[B, N, K]`` in their columns, zero elsewhere; column -1 is dropped."""
+    spread = values.new_zeros(*columns.shape[:2], count + 1)
+    return spread.scatter(2, torch.where(columns < 0, count, columns), values)[..., :count]
+
+
+def _greatest(numbers: Tensor, least: int) -> int:
+    """Return the greatest of integers, `least` where there is none."""
+    # item() rather than int(), which an exported graph would take for a constant.
+    greatest: Any = functional.pad(numbers.flatten(), (0, 1), value=least).max().item()
+    return greatest

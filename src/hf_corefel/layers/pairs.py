@@ -8,8 +8,10 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
+from .exact import ExactLinear
 from .ffnn import FeedForward
 from .matches import NUM_MATCHES, LateInput
+from .tracing import in_one_graph
 
 __all__ = ["NUM_DISTANCES", "PairScorer", "distance_bucket"]
 
@@ -61,12 +63,12 @@ class PairScorer(nn.Module):
     ) -> None:
         super().__init__()
         first = FeedForward.first_size(ffnn_size, depth)
-        self.child = nn.Linear(span_size, first)
-        self.parent = nn.Linear(span_size, first, bias=False)
-        self.factor = nn.Linear(span_size, product_dim, bias=False) if product_dim else None
-        self.product = nn.Linear(product_dim or span_size, first, bias=False)
+        self.child = ExactLinear(span_size, first)
+        self.parent = ExactLinear(span_size, first, bias=False)
+        self.factor = ExactLinear(span_size, product_dim, bias=False) if product_dim else None
+        self.product = ExactLinear(product_dim or span_size, first, bias=False)
         self.distance = nn.Embedding(NUM_DISTANCES, distance_size)
-        self.distance_project = nn.Linear(distance_size, first, bias=False)
+        self.distance_project = ExactLinear(distance_size, first, bias=False)
         self.match = LateInput(NUM_MATCHES, first, bias=False) if use_matches else None
         self.relation = nn.ModuleDict(
             {name: LateInput(size, first, bias=False) for name, size in (relations or {}).items()}
@@ -112,7 +114,7 @@ class PairScorer(nn.Module):
         child, parent = self._child(spans, meanings), self._with(self.parent(spans), "parent", meanings)
         factor = self._with(self._factor(spans), "factor", meanings)
         distance = self._distances(spans)
-        early, late = torch.triu_indices(count, count, offset=1, device=spans.device)
+        early, late = _pairs(count, spans.device)
         step = max(1, _CHUNK // max(1, batch))
 
         def part(i: Tensor, j: Tensor, *inputs: Tensor) -> tuple[Tensor, ...]:
@@ -129,10 +131,11 @@ class PairScorer(nn.Module):
             return forward, self._score(shared, child[:, i], parent[:, j]).to(scores.dtype)
 
         # Once at least: without a pair every parameter still gets a gradient, of zero, as distributed training needs.
-        for start in range(0, max(1, len(early)), step):
-            i, j = early[start : start + step], late[start : start + step]
+        several = not in_one_graph() and len(early) > step
+        for start in range(0, len(early), step) if several else (0,):
+            i, j = (early[start : start + step], late[start : start + step]) if several else (early, late)
             inputs = i, j, factor, distance, child, parent
-            if torch.is_grad_enabled() and len(early) > step:
+            if torch.is_grad_enabled() and several:
                 # The hidden layers of 900 spans' pairs would take 3 GiB until the backward pass.
                 found = checkpoint(part, *inputs, use_reentrant=False)
             else:
@@ -168,6 +171,16 @@ class PairScorer(nn.Module):
 
     def _score(self, shared: Tensor, child: Tensor, parent: Tensor) -> Tensor:
         return self.ffnn(shared + child + parent)
+
+
+def _pairs(count: int, device: torch.device) -> tuple[Tensor, Tensor]:
+    """Return the pairs of `count` things, in the order of ``torch.triu_indices``, which no export knows of a size."""
+    places = torch.arange(count, device=device)
+    later = count - 1 - places
+    number = count * (count - 1) // 2
+    early = torch.repeat_interleave(places, later, output_size=number)
+    begin = later.cumsum(0) - later
+    return early, torch.arange(number, device=device) - begin[early] + early + 1
 
 
 def _all(batch: int, like: Tensor) -> Tensor:

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from .exact import ExactLinear
 from .ffnn import FeedForward
 
 __all__ = ["MentionPruner", "prune_spans"]
@@ -32,11 +33,11 @@ class MentionPruner(nn.Module):
     ) -> None:
         super().__init__()
         first = FeedForward.first_size(ffnn_size, depth)
-        self.project = nn.Linear(span_size, first)
+        self.project = ExactLinear(span_size, first)
         self.ffnn = FeedForward(ffnn_size, depth, dropout)
         self.width = nn.Embedding(max_words + 1, width_size) if width_size else None
         if width_size:
-            self.width_project = nn.Linear(width_size, first)
+            self.width_project = ExactLinear(width_size, first)
             self.width_ffnn = FeedForward(ffnn_size, depth, dropout)
 
     def forward(self, spans: Tensor, width: Tensor) -> Tensor:
@@ -60,19 +61,31 @@ class MentionPruner(nn.Module):
             limits: ``[B]`` most spans to keep.
             keep_all: ``[B]``, True where the spans are given mentions and none is dropped.
         """
-        score, first, last = scores.detach().float().cpu().numpy(), begin.cpu().numpy(), end.cpu().numpy()
-        valid = mask.cpu().numpy()
-        kept = []
-        for b in range(len(score)):
-            spans = np.flatnonzero(valid[b])
-            if not bool(keep_all[b]):
-                spans = spans[prune_spans(score[b, spans], first[b, spans], last[b, spans], int(limits[b]))]
-            kept.append(spans[np.lexsort((last[b, spans], first[b, spans]))])
-        size = max((len(spans) for spans in kept), default=0)
-        index = np.full((len(kept), size), -1, dtype=np.int64)
-        for b, spans in enumerate(kept):
-            index[b, : len(spans)] = spans
-        return torch.from_numpy(index).to(scores.device)
+        return keep_spans(scores.detach(), begin, end, mask, limits, keep_all)
+
+
+@torch.library.custom_op("hf_corefel::keep_spans", mutates_args=())
+def keep_spans(scores: Tensor, begin: Tensor, end: Tensor, mask: Tensor, limits: Tensor, keep_all: Tensor) -> Tensor:
+    """Choose spans, see `MentionPruner.select`: one operator for whatever traces the model (compile, export)."""
+    score, first, last = scores.float().cpu().numpy(), begin.cpu().numpy(), end.cpu().numpy()
+    valid = mask.cpu().numpy()
+    kept = []
+    for b in range(len(score)):
+        spans = np.flatnonzero(valid[b])
+        if not bool(keep_all[b]):
+            spans = spans[prune_spans(score[b, spans], first[b, spans], last[b, spans], int(limits[b]))]
+        kept.append(spans[np.lexsort((last[b, spans], first[b, spans]))])
+    size = max((len(spans) for spans in kept), default=0)
+    index = np.full((len(kept), size), -1, dtype=np.int64)
+    for b, spans in enumerate(kept):
+        index[b, : len(spans)] = spans
+    return torch.from_numpy(index).to(scores.device)
+
+
+@keep_spans.register_fake
+def _(scores: Tensor, begin: Tensor, end: Tensor, mask: Tensor, limits: Tensor, keep_all: Tensor) -> Tensor:
+    """Return what tracing needs to know of the result: how many spans are kept depends on the scores."""
+    return begin.new_empty((begin.shape[0], torch.library.get_ctx().new_dynamic_size()), dtype=torch.int64)
 
 
 def prune_spans(scores: np.ndarray, begin: np.ndarray, end: np.ndarray, limit: int) -> np.ndarray:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from .exact import ExactLinear
+
 __all__ = ["NUM_CASES", "SpanRepresentation"]
 
 # Letter-case classes of a word: lower, Title, UPPER, one capital, mIxed, digits, other.
@@ -36,7 +38,7 @@ class SpanRepresentation(nn.Module):
     ) -> None:
         super().__init__()
         self.width = nn.Embedding(max_words + 1, width_size)
-        self.attention = nn.Linear(hidden_size, 1)
+        self.attention = ExactLinear(hidden_size, 1)
         self.case = nn.Embedding(NUM_CASES, case_size) if case_size else None
         self.scope = nn.Embedding(scopes, scope_size) if scopes and scope_size else None
         self.dropout = nn.Dropout(dropout)
@@ -78,7 +80,7 @@ class SpanRepresentation(nn.Module):
                 raise ValueError("span_cases: needed where config.case_embedding_size > 0; CorefELProcessor gives them")
             parts.append(self.case(case).flatten(2))
         if self.scope is not None:
-            scope = begin.new_zeros(len(begin)) if scope is None else scope
+            scope = begin.new_zeros(begin.shape[0]) if scope is None else scope
             parts.append(self.scope(scope).unsqueeze(1).expand(-1, begin.shape[1], -1))
         vectors = self.dropout(torch.cat(parts, dim=-1))
         return torch.where(mask.unsqueeze(-1), vectors, vectors.new_zeros(()))
@@ -97,7 +99,7 @@ class SpanRepresentation(nn.Module):
         within = torch.arange(owner.numel(), device=owner.device) - starts[owner]
         offset = torch.arange(batch, device=begin.device).unsqueeze(1) * length
         piece = (begin + offset).reshape(-1)[owner] + within
-        flat = pieces.reshape(batch * length, hidden)
+        flat = pieces.flatten(0, 1)
         logits = self.attention(flat).squeeze(-1)
         logits = logits.to(torch.promote_types(logits.dtype, torch.float32))[piece]
         # The maximum only guards exp() against overflow and carries no gradient.

@@ -1,0 +1,47 @@
+"""Which parts of a model are quantised: the encoder's, and none of those that score."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from torch import nn
+from transformers.quantizers import AutoQuantizationConfig
+
+__all__ = ["EXACT_PARTS", "check_savable", "leave_exact"]
+
+EXACT_PARTS = ("spans", "pruner", "pairs", "entities")
+"""The parts of `CorefELModel` that stay in full precision: all but the encoder."""
+
+# What the configurations of transformers call the modules that a quantiser leaves out.
+_FIELDS = ("llm_int8_skip_modules", "modules_to_not_convert", "skip_modules")
+
+
+def leave_exact(quantization: Any) -> Any:
+    """Return a quantisation's configuration that leaves out `EXACT_PARTS`, beside what it leaves out already.
+
+    Args:
+        quantization: A configuration of transformers (``BitsAndBytesConfig``, ``TorchAoConfig`` …), or its dict.
+    """
+    if isinstance(quantization, dict):
+        quantization = AutoQuantizationConfig.from_dict(quantization)
+    quantization = copy.deepcopy(quantization)
+    for field in _FIELDS:
+        if hasattr(quantization, field):
+            left = [*(getattr(quantization, field) or ()), *EXACT_PARTS]
+            setattr(quantization, field, list(dict.fromkeys(left)))
+    return quantization
+
+
+def check_savable(model: nn.Module) -> None:
+    """Raise `ValueError` when a model holds quantised weights that cannot be saved, or would be saved wrongly."""
+    again = "save the model before, and quantise it again when it is loaded"
+    if any(type(module).__module__.startswith("torch.ao.") for module in model.modules()):
+        raise ValueError(f"save_pretrained: weights of torch's quantize_dynamic have no place in safetensors; {again}")
+    # bitsandbytes puts the scales of some of them back in another order, in the file and in the model.
+    states = (getattr(weight, "quant_state", None) for weight in model.parameters())
+    if any(getattr(state, "packing_format_for_cpu", False) for state in states):
+        raise ValueError(
+            "save_pretrained: bitsandbytes rearranged the 4-bit weights for this processor when they were first used, "
+            "and does not restore them rightly; save the model as CorefELModel.from_pretrained gives it"
+        )
