@@ -209,15 +209,15 @@ def test_ids_with_gaps_come_back_as_integers() -> None:
 
 
 def test_what_was_asked_for_has_its_columns() -> None:
-    made = AnnotatedDocument(TEXT, [], 7, resolved_text=TEXT, words=[(0, 4)])
-    features = result_features(id="int64", resolved_text=True, words=True)
-    assert list(features) == ["id", "text", "clusters", "warnings", "resolved_text", "words"]
+    made = AnnotatedDocument(TEXT, [], 7, resolved_text=TEXT, word_offsets=[(0, 4)])
+    features = result_features(id="int64", resolved_text=True, word_offsets=True)
+    assert list(features) == ["id", "text", "clusters", "warnings", "resolved_text", "word_offsets"]
     assert set(features) == set(made.to_dict())
     rows = Dataset.from_list([made.to_dict()], features=features)
     assert [AnnotatedDocument.from_dict(row) for row in rows] == [made]
     assert [AnnotatedDocument.from_dict(row) for row in rows.to_pandas().to_dict("records")] == [made]
     named = Features({**features, "id": Value("string")})
-    assert named == result_features(id="string", resolved_text=True, words=True)
+    assert named == result_features(id="string", resolved_text=True, word_offsets=True)
 
 
 # Files ------------------------------------------------------------------------------------------------
@@ -306,7 +306,7 @@ def test_every_field_has_a_column() -> None:
     from dataclasses import fields
 
     assert {field.name for field in fields(Document)} - {"extra"} == set(DOCUMENT_FEATURES)
-    asked = result_features(id="string", resolved_text=True, words=True)
+    asked = result_features(id="string", resolved_text=True, word_offsets=True)
     assert {field.name for field in fields(AnnotatedDocument)} - {"extra"} == set(asked)
     schema = RESULT_FEATURES.arrow_schema
     cluster = schema.field("clusters").type.value_type

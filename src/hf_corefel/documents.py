@@ -77,7 +77,7 @@ def check_mention_scope(value: Any, where: str) -> str | None:
 
 
 _FIELDS = ("id", "text", "words", "mentions", "spans", "candidates", "clusters", "mention_scope", "speakers")
-_RESULT_FIELDS = ("id", "text", "clusters", "warnings", "resolved_text", "words")
+_RESULT_FIELDS = ("id", "text", "clusters", "warnings", "resolved_text", "word_offsets")
 
 
 @dataclass(slots=True)
@@ -232,7 +232,7 @@ class AnnotatedDocument(ResultViews):
         warnings: Whatever was dropped or changed on the way, in words.
         resolved_text: The text with the name of its cluster in place of every mention; None unless asked for.
         extra: Other fields of the row that was annotated; see `Document`.
-        words: Offsets of the words that the text was given as; None unless it was given so (``is_split_into_words``).
+        word_offsets: The words that the text was given as; None unless it was given so (``is_split_into_words``).
 
     Raises:
         DocumentError: As `Document`, and when parents run in a circle.
@@ -244,7 +244,7 @@ class AnnotatedDocument(ResultViews):
     warnings: list[str] = field(default_factory=list)
     resolved_text: str | None = None
     extra: dict[str, Any] = field(default_factory=dict)
-    words: list[Offsets] | None = None
+    word_offsets: list[Offsets] | None = None
 
     def __post_init__(self) -> None:
         where = name_of(self)
@@ -252,8 +252,8 @@ class AnnotatedDocument(ResultViews):
         listed = enumerate(check_list(self.warnings, f"{where}.warnings"))
         self.warnings = [check_string(warning, f"{where}.warnings[{i}]") for i, warning in listed]
         self.resolved_text = check_text(self.resolved_text, f"{where}.resolved_text", or_none=" or None")
-        self.words = _pairs(self.words, len(self.text), f"{where}.words", "word")
-        _check_order(self.words, f"{where}.words")
+        self.word_offsets = _pairs(self.word_offsets, len(self.text), f"{where}.word_offsets", "word")
+        _check_order(self.word_offsets, f"{where}.word_offsets")
         self.extra = _others(self.extra, _RESULT_FIELDS)
         self.clusters = check_clusters(self.clusters, self.text, f"{where}.clusters")
         check_no_circle(self.clusters, f"{where}.clusters")
@@ -275,8 +275,8 @@ class AnnotatedDocument(ResultViews):
         """Plain Python types, as `from_dict` takes them."""
         clusters = [cluster.to_dict() for cluster in self.clusters]
         data = {"id": self.id, "text": self.text, "clusters": clusters, "warnings": list(self.warnings)}
-        words = None if self.words is None else [list(word) for word in self.words]
-        asked = {"resolved_text": self.resolved_text, "words": words}
+        words = None if self.word_offsets is None else [list(word) for word in self.word_offsets]
+        asked = {"resolved_text": self.resolved_text, "word_offsets": words}
         fields = prune({**data, **asked}, ("id", *asked))
         return AnnotationDict({**fields, **self.extra})
 
@@ -300,7 +300,7 @@ class AnnotatedDocument(ResultViews):
             id=plain_whole(or_none(data, "id")),
             warnings=list(check_list(or_empty(data, "warnings"), f"{where}.warnings")),
             resolved_text=or_none(data, "resolved_text"),
-            words=or_none(data, "words"),
+            word_offsets=or_none(data, "word_offsets"),
             extra=_extra(data, _RESULT_FIELDS, extra),
         )
 

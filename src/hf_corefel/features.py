@@ -35,21 +35,21 @@ _CLUSTERS = [
 ]
 
 
-def result_features(*, id: str | None = None, resolved_text: bool = False, words: bool = False) -> Features:
+def result_features(*, id: str | None = None, resolved_text: bool = False, word_offsets: bool = False) -> Features:
     """Return the columns of results: those that every one has, and those of what was given or asked for.
 
     Args:
         id: Type of the column ``id``, ``"string"`` or ``"int64"``, for results of documents with ids; without it when
             None.
         resolved_text: With the column ``resolved_text``, for results that were asked for it.
-        words: With the column ``words``, for results of texts that were split into words.
+        word_offsets: With the column ``word_offsets``, for results of texts that were split into words.
     """
     optional = {"resolved_text": _STRING} if resolved_text else {}
     return Features(
         ({} if id is None else {"id": Value(id)})
         | {"text": _STRING, "clusters": _CLUSTERS, "warnings": [_STRING]}
         | optional
-        | ({"words": _OFFSETS} if words else {})
+        | ({"word_offsets": _OFFSETS} if word_offsets else {})
     )
 
 

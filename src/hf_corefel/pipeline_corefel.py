@@ -65,7 +65,7 @@ class AnnotationParameters(TypedDict, total=False):
         max_kept_spans: Most spans of a document that are scored in pairs, the best ones; as the model's folder says
             when None. Time and memory of a long document grow with its square.
         is_split_into_words: Whether a text is a list of its words, as for tokenizers: its words are taken as they are,
-            it is these with a blank between any two, and its result has their offsets as ``words``. See
+            it is these with a blank between any two, and its result has their ``word_offsets``. See
             `Document.from_words` for texts with other blanks.
     """
 
@@ -286,7 +286,7 @@ class CorefELPipeline(Pipeline):
                 found = self.postprocess(self.forward(self.preprocess(batch, **before)), **after)
                 for source, document in zip(batch, found, strict=True):
                     if in_words:
-                        document.words = source.words
+                        document.word_offsets = source.words
                     yield finish(document)
 
         if not is_stream(inputs):

@@ -82,10 +82,10 @@ class ResultViews:
     def word_map(self) -> WordMap:
         """Return the words: those that the text was given as, or else those that the model's processor splits it into.
 
-        A text that was given as words has them with ``is_split_into_words`` only, as the result's ``words``.
+        The result holds the former as its ``word_offsets``, of a text that was given with ``is_split_into_words``.
         """
         document = self._document()
-        return WordMap.of_text(document.text, document.words)
+        return WordMap.of_text(document.text, document.word_offsets)
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return a data frame of the mentions, see `to_pandas`."""
@@ -112,20 +112,16 @@ def to_columns(
 def to_pandas(results: Iterable[Any] | Any) -> pandas.DataFrame:
     """Return a data frame with a row for each mention, by document and by place in its text.
 
-    The columns are there, with their types, when there is no mention at all, so that files of any results fit together.
+    The columns are there, with their types, when there is no mention at all, so that files of frames fit together.
 
-    ===================  ============  =========================================================
-    ``document``         int64         number of the document among the results, from 0
-    ``id``               see below     its id
-    ``begin``, ``end``   int64         offsets of the mention in code points
-    ``text``             string        its surface
-    ``cluster``          int64         number of its cluster in the document, from 0
-    ``entity``, ``url``  string        what the cluster is linked to; missing for NIL
-    probabilities        float64       ``probability``, ``edge_probability``, ``link_probability`` of the mention, and
-                                       ``cluster_probability``; missing in gold data
-    ===================  ============  =========================================================
+    - ``document``: number of the result, from 0; ``id``: the id of its document.
+    - ``begin``, ``end``, ``text``: offsets of the mention in code points, and its surface.
+    - ``cluster``: number of its cluster in the document, from 0.
+    - ``entity``, ``url``: what the cluster is linked to; missing for NIL.
+    - ``probability``, ``edge_probability``, ``link_probability`` of the mention, ``cluster_probability`` of its cluster;
+      missing in gold data.
 
-    Ids are Int64 when all of them are integers, and strings otherwise.
+    Ids are Int64 when all of them are integers, as in the table that they come from, and strings otherwise.
 
     Args:
         results: A result, or many: `AnnotatedDocument`s, results of the pipeline, or rows of a dataset of results.
