@@ -27,16 +27,20 @@ from .documents import (
 from .kb import KnowledgeBase
 from .registration import ensure_registered, register_with_transformers
 from .version import __version__
+from .views import to_columns, to_pandas
 
 if TYPE_CHECKING:
     from .configuration_corefel import CorefELConfig
     from .corpora.loading import load_aida, load_aida_plus, load_dwie, load_gum
+    from .features import DOCUMENT_FEATURES, RESULT_FEATURES
     from .modeling_corefel import CorefELModel, CorefELOutput, CorefELPreTrainedModel
     from .pipeline_corefel import CorefELPipeline, bundled_checkpoint, load_pipeline
     from .processing_corefel import CorefELProcessor
     from .training import CorefELTrainer, CorefELTrainingArguments
 
 __all__ = [
+    "DOCUMENT_FEATURES",
+    "RESULT_FEATURES",
     "Alternative",
     "AnnotatedDocument",
     "Candidate",
@@ -63,6 +67,8 @@ __all__ = [
     "load_gum",
     "load_pipeline",
     "metric_path",
+    "to_columns",
+    "to_pandas",
 ]
 
 # Whoever only reads documents, asks a knowledge base or scores should not wait seconds for torch and transformers.
@@ -73,7 +79,10 @@ _ON_TRANSFORMERS = {
     "CorefELProcessor": ".processing_corefel",
     **dict.fromkeys(("CorefELTrainer", "CorefELTrainingArguments"), ".training"),
 }
-_ON_DATASETS = dict.fromkeys(("load_aida", "load_aida_plus", "load_dwie", "load_gum"), ".corpora.loading")
+_ON_DATASETS = {
+    **dict.fromkeys(("load_aida", "load_aida_plus", "load_dwie", "load_gum"), ".corpora.loading"),
+    **dict.fromkeys(("DOCUMENT_FEATURES", "RESULT_FEATURES"), ".features"),
+}
 
 
 def metric_path() -> str:

@@ -8,8 +8,9 @@ pandas, Arrow) are taken and become plain (`plain_values`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from .document_checks import (
@@ -42,8 +43,10 @@ from .mentions import (
     check_pair,
     clusters_from,
 )
-from .plain_values import plain
+from .plain_values import plain, plain_whole
 from .speaker_turns import Turn, check_turns
+from .views import ResultViews, as_result
+from .word_map import WordMap, join_words
 
 __all__ = [
     "MENTION_SCOPES",
@@ -74,7 +77,7 @@ def check_mention_scope(value: Any, where: str) -> str | None:
 
 
 _FIELDS = ("id", "text", "words", "mentions", "spans", "candidates", "clusters", "mention_scope", "speakers")
-_RESULT_FIELDS = ("id", "text", "clusters", "warnings", "resolved_text")
+_RESULT_FIELDS = ("id", "text", "clusters", "warnings", "resolved_text", "word_offsets")
 
 
 @dataclass(slots=True)
@@ -119,17 +122,10 @@ class Document:
         self.mention_scope = check_mention_scope(self.mention_scope, f"{where}.mention_scope")
         length = len(self.text)
         for name, label in (("words", "word"), ("mentions", "mention"), ("spans", "span")):
-            value = getattr(self, name)
-            if value is not None:
-                here = f"{where}.{name}"
-                pairs = [check_pair(item, f"{here}[{i}]") for i, item in enumerate(check_list(value, here))]
-                check_spans(pairs, length, here, label)
-                setattr(self, name, pairs)
+            setattr(self, name, _pairs(getattr(self, name), length, f"{where}.{name}", label))
         if self.mentions is not None and self.spans is not None:
             raise DocumentError(f"{where}.spans: give either mentions (kept as they are) or spans (pruned), not both")
-        for i, (left, right) in enumerate(zip(self.words or [], (self.words or [])[1:], strict=False)):
-            if right[0] < left[1]:
-                raise DocumentError(f"{where}.words[{i + 1}]: begins at {right[0]} before the word before it ends")
+        _check_order(self.words, f"{where}.words")
         if not isinstance(self.candidates, Mapping):
             raise DocumentError(f"{where}.candidates: expected a dict by offsets, got {type(self.candidates).__name__}")
         candidates: dict[Offsets, list[Candidate]] = {}
@@ -153,6 +149,26 @@ class Document:
     def name(self) -> str:
         """How messages call this document."""
         return name_of(self)
+
+    @classmethod
+    def from_words(cls, words: Sequence[str], spaces: Sequence[bool] | None = None, **fields: Any) -> Document:
+        """Return the document of a text that is split into words, as in corpora of tokens.
+
+        Args:
+            words: The words. Joined they are the text; offsets of mentions are those of this text.
+            spaces: Whether a blank stands behind each word; when None, one stands between any two.
+            **fields: The other fields of the document.
+
+        Raises:
+            DocumentError: When a word is no string or empty, there is not one space for each word, or a field is
+                invalid.
+        """
+        text, offsets = join_words(words, spaces)
+        return cls(text, words=offsets, **fields)
+
+    def word_map(self) -> WordMap:
+        """Return the words by their numbers: those given, or else those that the processor splits the text into."""
+        return WordMap.of_text(self.text, self.words)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain Python types, as `from_dict` takes them."""
@@ -199,12 +215,13 @@ class Document:
             candidates=candidates,
             clusters=None if clusters is None else clusters_from(clusters, where),
             extra=_extra(data, _FIELDS, extra),
-            **{name: or_none(data, name) for name in ("id", "words", "mentions", "spans", "mention_scope", "speakers")},
+            id=plain_whole(or_none(data, "id")),
+            **{name: or_none(data, name) for name in ("words", "mentions", "spans", "mention_scope", "speakers")},
         )
 
 
 @dataclass(slots=True)
-class AnnotatedDocument:
+class AnnotatedDocument(ResultViews):
     """The result: every mention in exactly one cluster, every cluster with one entity or NIL.
 
     Attributes:
@@ -215,6 +232,7 @@ class AnnotatedDocument:
         warnings: Whatever was dropped or changed on the way, in words.
         resolved_text: The text with the name of its cluster in place of every mention; None unless asked for.
         extra: Other fields of the row that was annotated; see `Document`.
+        word_offsets: The words that the text was given as; None unless it was given so (``is_split_into_words``).
 
     Raises:
         DocumentError: As `Document`, and when parents run in a circle.
@@ -226,6 +244,7 @@ class AnnotatedDocument:
     warnings: list[str] = field(default_factory=list)
     resolved_text: str | None = None
     extra: dict[str, Any] = field(default_factory=dict)
+    word_offsets: list[Offsets] | None = None
 
     def __post_init__(self) -> None:
         where = name_of(self)
@@ -233,6 +252,8 @@ class AnnotatedDocument:
         listed = enumerate(check_list(self.warnings, f"{where}.warnings"))
         self.warnings = [check_string(warning, f"{where}.warnings[{i}]") for i, warning in listed]
         self.resolved_text = check_text(self.resolved_text, f"{where}.resolved_text", or_none=" or None")
+        self.word_offsets = _pairs(self.word_offsets, len(self.text), f"{where}.word_offsets", "word")
+        _check_order(self.word_offsets, f"{where}.word_offsets")
         self.extra = _others(self.extra, _RESULT_FIELDS)
         self.clusters = check_clusters(self.clusters, self.text, f"{where}.clusters")
         check_no_circle(self.clusters, f"{where}.clusters")
@@ -254,8 +275,13 @@ class AnnotatedDocument:
         """Plain Python types, as `from_dict` takes them."""
         clusters = [cluster.to_dict() for cluster in self.clusters]
         data = {"id": self.id, "text": self.text, "clusters": clusters, "warnings": list(self.warnings)}
-        fields = prune({**data, "resolved_text": self.resolved_text}, ("id", "resolved_text"))
+        words = None if self.word_offsets is None else [list(word) for word in self.word_offsets]
+        asked = {"resolved_text": self.resolved_text, "word_offsets": words}
+        fields = prune({**data, **asked}, ("id", *asked))
         return AnnotationDict({**fields, **self.extra})
+
+    def _document(self) -> AnnotatedDocument:
+        return self
 
     def _repr_html_(self) -> str:
         """How a notebook shows the document."""
@@ -271,22 +297,45 @@ class AnnotatedDocument:
         return cls(
             text=require(data, "text", where),
             clusters=clusters_from(require(data, "clusters", where), where),
-            id=or_none(data, "id"),
+            id=plain_whole(or_none(data, "id")),
             warnings=list(check_list(or_empty(data, "warnings"), f"{where}.warnings")),
             resolved_text=or_none(data, "resolved_text"),
+            word_offsets=or_none(data, "word_offsets"),
             extra=_extra(data, _RESULT_FIELDS, extra),
         )
 
 
-class AnnotationDict(dict[str, Any]):
-    """What `AnnotatedDocument.to_dict` gives: a dict like any other, which notebooks show as the page does."""
+class AnnotationDict(dict[str, Any], ResultViews):
+    """What `AnnotatedDocument.to_dict` gives: a dict like any other, with the views of a result (`ResultViews`).
+
+    Notebooks show it as the page does.
+    """
 
     __slots__ = ()
+
+    def _document(self) -> AnnotatedDocument:
+        return as_result(self)
 
     def _repr_html_(self) -> str | None:
         from .formats.notebook import result_html
 
         return result_html(self)
+
+
+def _pairs(value: Any, length: int, where: str, label: str) -> list[Offsets] | None:
+    """Distinct offsets within a text of that length, in plain form; None stays None."""
+    if value is None:
+        return None
+    pairs = [check_pair(item, f"{where}[{i}]") for i, item in enumerate(check_list(value, where))]
+    check_spans(pairs, length, where, label)
+    return pairs
+
+
+def _check_order(words: list[Offsets] | None, where: str) -> None:
+    """Raises when a word begins before the one before it ends."""
+    for i, (left, right) in enumerate(pairwise(words or [])):
+        if right[0] < left[1]:
+            raise DocumentError(f"{where}[{i + 1}]: begins at {right[0]} before the word before it ends")
 
 
 def _extra(data: Mapping[str, Any], fields: tuple[str, ...], seen: ExtraFields | None) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Generic, TypeVar
 
@@ -12,7 +12,7 @@ from .documents import Document, DocumentError
 from .extra_fields import ExtraFields
 from .plain_values import advice, is_missing, is_splits, plain
 
-__all__ = ["LazyResults", "as_document", "is_single", "is_stream", "items_of", "read_batches"]
+__all__ = ["LazyResults", "as_document", "is_single", "is_stream", "is_words", "items_of", "joined", "read_batches"]
 
 R = TypeVar("R")
 
@@ -98,7 +98,35 @@ def as_document(item: Any, where: str, extra: ExtraFields | None = None) -> Docu
         raise DocumentError(f"{where}: {error}") from error
 
 
-def read_batches(items: Iterator[Any], size: int | None = None) -> Iterator[list[Document]]:
+def is_words(inputs: Any) -> bool:
+    """Whether something, in plain form, is the words of one text: a list of strings, or an empty one."""
+    return isinstance(inputs, Sequence) and not isinstance(inputs, str) and (not inputs or isinstance(inputs[0], str))
+
+
+def joined(words: Any, where: str, extra: ExtraFields | None = None) -> Document:
+    """The document of a text that was given as its words.
+
+    Args:
+        words: What was given.
+        where: What the message calls it.
+        extra: Left alone: words have no fields.
+
+    Raises:
+        DocumentError: When it is no list of words.
+    """
+    listed = plain(words)
+    if isinstance(listed, str | bytes) or not isinstance(listed, Sequence):
+        kind = type(words).__name__
+        raise DocumentError(f"{where}: expected a text as a list of words (is_split_into_words=True); got {kind}")
+    try:
+        return Document.from_words(listed)
+    except DocumentError as error:
+        raise DocumentError(f"{where}: {error}") from error
+
+
+def read_batches(
+    items: Iterator[Any], size: int | None = None, read: Callable[[Any, str, ExtraFields], Document] = as_document
+) -> Iterator[list[Document]]:
     """Yield the documents of many things in batches, each read when it is asked for.
 
     Before an error, of an item or of where it comes from, what was read is yielded. Fields that documents do not have
@@ -107,6 +135,7 @@ def read_batches(items: Iterator[Any], size: int | None = None) -> Iterator[list
     Args:
         items: What `as_document` takes.
         size: Documents of a batch; None puts all in one, and yields nothing before an error.
+        read: Makes a document of an item, what messages call it, and what names fields that a document does not have.
 
     Raises:
         DocumentError: When an item is no valid document.
@@ -118,7 +147,7 @@ def read_batches(items: Iterator[Any], size: int | None = None) -> Iterator[list
         batch: list[Document] = []
         try:
             for number, item in islice(numbered, size):
-                batch.append(as_document(item, f"inputs[{number}]", extra))
+                batch.append(read(item, f"inputs[{number}]", extra))
         except Exception as error:
             if size is None:
                 raise

@@ -18,7 +18,7 @@ from .document_checks import (
     reject_unknown,
     require,
 )
-from .plain_values import advice, is_missing, plain, plain_name
+from .plain_values import advice, is_missing, plain, plain_name, plain_whole
 
 __all__ = [
     "PARENT_KINDS",
@@ -96,7 +96,8 @@ class Parent:
     def from_dict(cls, data: Mapping[str, Any], where: str = "parent") -> Parent:
         reject_unknown(data, _PARENT_FIELDS, where)
         require(data, "kind", where)
-        return cls(**{name: or_none(data, name) for name in data})
+        # Parents that are no mentions have no offsets, so these are a column with gaps.
+        return cls(**{name: plain_whole(or_none(data, name)) for name in data})
 
 
 _PARENT_FIELDS = ("kind", "begin", "end", "text", "entity")

@@ -23,7 +23,7 @@ from .encoded_document import readable_groups
 from .entity_vectors import projects_from, title_vectorizer
 from .evaluation_mode import evaluation_mode
 from .extra_fields import ExtraFields
-from .handed_over import LazyResults, as_document, is_single, is_stream, items_of, read_batches
+from .handed_over import LazyResults, as_document, is_single, is_stream, is_words, items_of, joined, read_batches
 from .hub.fingerprint import check_fingerprint, save_fingerprint
 from .hub.publishing import save_stub
 from .kb import KnowledgeBase
@@ -65,6 +65,9 @@ class AnnotationParameters(TypedDict, total=False):
         max_document_words: Refuses a document of more words, before anything of it is read; no limit when None.
         max_kept_spans: Most spans of a document that are scored in pairs, the best ones; as the model's folder says
             when None. Time and memory of a long document grow with its square.
+        is_split_into_words: Whether a text is a list of its words, as for tokenizers: its words are taken as they are,
+            it is these with a blank between any two, and its result has their ``word_offsets``. See
+            `Document.from_words` for texts with other blanks.
     """
 
     resolved_text: bool | None
@@ -74,6 +77,7 @@ class AnnotationParameters(TypedDict, total=False):
     mention_scope: str | None
     max_document_words: int | None
     max_kept_spans: int | None
+    is_split_into_words: bool | None
 
 
 _PARAMETERS = tuple(AnnotationParameters.__annotations__)
@@ -177,8 +181,12 @@ class CorefELPipeline(Pipeline):
             )
         given = {name: value for name, value in kwargs.items() if value is not None}
         before: dict[str, Any] = {
-            name: given.pop(name) for name in ("mention_scope", "max_document_words", "max_kept_spans") if name in given
+            name: given.pop(name)
+            for name in ("mention_scope", "max_document_words", "max_kept_spans", "is_split_into_words")
+            if name in given
         }
+        if not isinstance(before.get("is_split_into_words", False), bool):
+            raise TypeError(f"is_split_into_words: expected True or False, got {before['is_split_into_words']!r}")
         check_mention_scope(before.get("mention_scope"), "mention_scope")
         for name in ("max_document_words", "max_kept_spans"):
             check_count(name, before.get(name, 1), least=1)
@@ -227,12 +235,13 @@ class CorefELPipeline(Pipeline):
             ValueError: When a parameter is out of range.
         """
         single = plain(inputs)
-        if not is_single(single):
+        in_words = self._takes_words(parameters)
+        if not (is_words(single) if in_words else is_single(single)):
             return self._annotated(inputs, _to_dict, batch_size, parameters)
         extra = ExtraFields()
-        document = as_document(single, "inputs", extra)
+        given = single if in_words else as_document(single, "inputs", extra)
         extra.say()
-        results: list[dict[str, Any]] = self._annotated([document], _to_dict, batch_size, parameters)
+        results: list[dict[str, Any]] = self._annotated([given], _to_dict, batch_size, parameters)
         return results[0]
 
     @overload
@@ -276,21 +285,32 @@ class CorefELPipeline(Pipeline):
         before, after = {**self._preprocess_params, **before}, {**self._postprocess_params, **after}
         size = self._batch_size or 1 if batch_size is None else batch_size
         check_count("batch_size", size, least=1)
-        wanted = "a text, a Document, its dict, or many of these"
+        in_words = before.get("is_split_into_words", False)
+        read = joined if in_words else as_document
+        wanted = "many lists of words" if in_words else "a text, a Document, its dict, or many of these"
 
         def results(batches: Iterable[list[Document]]) -> Iterator[Any]:
             for batch in batches:
-                for document in self.postprocess(self.forward(self.preprocess(batch, **before)), **after):
+                found = self.postprocess(self.forward(self.preprocess(batch, **before)), **after)
+                for source, document in zip(batch, found, strict=True):
+                    if in_words:
+                        document.word_offsets = source.words
                     yield finish(document)
 
         if not is_stream(inputs):
-            documents = [document for batch in read_batches(items_of(inputs, "inputs", wanted)) for document in batch]
+            batches = read_batches(items_of(inputs, "inputs", wanted), read=read)
+            documents = [document for batch in batches for document in batch]
             return list(results(documents[i : i + size] for i in range(0, len(documents), size)))
 
         def stream() -> Iterator[Any]:
-            return results(read_batches(items_of(inputs, "inputs", wanted), size))
+            return results(read_batches(items_of(inputs, "inputs", wanted), size, read))
 
         return LazyResults(stream, len(inputs)) if hasattr(inputs, "__len__") else stream()
+
+    def _takes_words(self, parameters: Mapping[str, Any]) -> bool:
+        """Whether texts are lists of words in a call, or in all that do not say otherwise."""
+        said = parameters.get("is_split_into_words")
+        return bool(self._preprocess_params.get("is_split_into_words", False) if said is None else said)
 
     def preprocess(
         self,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["advice", "is_missing", "is_splits", "is_table", "plain", "plain_name"]
+__all__ = ["advice", "is_missing", "is_splits", "is_table", "plain", "plain_name", "plain_whole"]
 
 _PLAIN = frozenset({type(None), bool, int, float, str, list, tuple, dict})
 # Tables iterate over the names of their columns, or over the columns, never over what a caller means.
@@ -53,6 +53,12 @@ def plain_name(value: Any) -> Any:
     """Return a plain value, an integer as its digits: entities and speakers have names, which tables may number."""
     value = plain(value)
     return str(value) if type(value) is int else None if is_missing(value) else value
+
+
+def plain_whole(value: Any) -> Any:
+    """Return a plain value, a whole number as an integer: pandas and numpy make floats of a column with gaps."""
+    value = plain(value)
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def is_table(value: Any) -> bool:
