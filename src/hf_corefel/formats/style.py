@@ -22,7 +22,7 @@ _SCHEMES = re.compile(r":root \{(.*?)\}", re.DOTALL)
 _BELOW_COLOURS = "/* What follows holds on a page and in a notebook. */"
 _REM = re.compile(r"(\d*\.?\d+)rem\b")
 _PIXELS = 16
-# How notebooks, documentation and Gradio say that they are dark. Where nobody says anything, the system's preference counts.
+# How notebooks, documentation and Gradio say that they are dark. Where nobody does, the system's preference counts.
 _DARK_HOSTS = (
     '[data-jp-theme-light="false"]',
     '[theme="dark"]',
