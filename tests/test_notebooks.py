@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ def words(output: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize("path", NOTEBOOKS.notebooks(), ids=lambda path: path.stem)
 def test_cells_show_what_the_notebook_keeps(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(ROOT / "src"))
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "src"), prepend=os.pathsep)
     kept = NOTEBOOKS.read(path)
     done = NOTEBOOKS.run(kept)
     assert len(kept["cells"]) > 10
