@@ -53,9 +53,10 @@ figures: $(VENV)/.installed-dev  ## Draw the figures of docs/images
 page: $(VENV)/.installed  ## Take the pictures of the page in docs/images (needs Chromium)
 	$(BIN)/python scripts/draw_page.py
 
-readme: $(VENV)/.installed  ## Write what the programs print into README.md and docs
+readme: $(VENV)/.installed-test  ## Write what the programs print into README.md, docs and notebooks
 	$(BIN)/python scripts/update_readme.py
 	$(BIN)/python scripts/docs_pages.py
+	$(BIN)/python scripts/notebooks.py
 	$(BIN)/python scripts/encoder_table.py
 
 constraints: $(VENV)/.installed-dev  ## Write the installed versions to constraints.txt

@@ -7,8 +7,6 @@ import doctest
 import json
 import runpy
 import socket
-import sys
-import types
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +23,7 @@ from packaging.requirements import Requirement
 from transformers.pipelines.pt_utils import KeyDataset
 
 import hf_corefel
+from gradio_stand_in import ShownError, pretend_gradio
 from hf_corefel import Alternative, AnnotatedDocument, Cluster, Document, Mention, Parent
 from hf_corefel.metrics import Scores, evaluate_nested, score_clusters
 from hf_corefel.pipeline_corefel import load_pipeline
@@ -332,21 +331,11 @@ def test_the_folder_is_a_metric_space() -> None:
 
 def test_the_page_of_the_space_scores_json(monkeypatch: pytest.MonkeyPatch) -> None:
     """With a stand-in for gradio, which the package does not need."""
-
-    class Recorder:
-        def __init__(self, *args: Any, **kwargs: Any) -> None:
-            self.args, self.kwargs = args, kwargs
-
-    class Shown(Exception):
-        pass
-
-    stand_in = types.ModuleType("gradio")
-    vars(stand_in).update(Interface=Recorder, Textbox=Recorder, JSON=Recorder, Error=Shown)
-    monkeypatch.setitem(sys.modules, "gradio", stand_in)
+    pretend_gradio(monkeypatch)
     page = runpy.run_path(str(FOLDER / "app.py"), run_name="app")["page"].kwargs
     predictions, references = (box.args[0] for box in page["inputs"])
     assert page["fn"](predictions, references) == evaluate_nested(json.loads(predictions), json.loads(references))
     assert page["article"].lstrip().startswith("# Metric Card for coref_el")
     for broken, message in (("[", "Expecting value"), ('[["a"]]', r"predictions\[0\]\[0\]: expected a dict")):
-        with pytest.raises(Shown, match=message):
+        with pytest.raises(ShownError, match=message):
             page["fn"](broken, references)

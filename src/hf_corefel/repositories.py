@@ -130,16 +130,18 @@ def upload_folder(
     folder: str | Path,
     repo_id: str,
     *,
+    repo_type: str = "model",
     private: bool | None = None,
     revision: str | None = None,
     token: str | bool | None = None,
     **kwargs: Any,
 ) -> Any:
-    """Uploads a folder to a model repository and to a branch that are made when they do not exist.
+    """Uploads a folder to a repository and to a branch that are made when they do not exist.
 
     Args:
         folder: The folder.
         repo_id: The repository.
+        repo_type: "model", or "space" for a Space of Gradio.
         private: Whether a new repository is private; None leaves it to the organisation.
         revision: The branch; ``main`` when None.
         token: The user's token; the stored one when None.
@@ -152,9 +154,10 @@ def upload_folder(
         ValueError: When it must be private and the repository is there already, in public.
     """
     api = HfApi(token=token)
-    repo_id = api.create_repo(repo_id, private=private, exist_ok=True).repo_id
-    if private and not api.model_info(repo_id).private:
+    sdk = "gradio" if repo_type == "space" else None
+    repo_id = api.create_repo(repo_id, private=private, exist_ok=True, repo_type=repo_type, space_sdk=sdk).repo_id
+    if private and not api.repo_info(repo_id, repo_type=repo_type).private:
         raise ValueError(f"{repo_id}: the repository exists and is public; nothing was uploaded")
     if revision is not None and not revision.startswith("refs/"):
-        api.create_branch(repo_id, branch=revision, exist_ok=True)
-    return api.upload_folder(repo_id=repo_id, folder_path=str(folder), revision=revision, **kwargs)
+        api.create_branch(repo_id, branch=revision, exist_ok=True, repo_type=repo_type)
+    return api.upload_folder(repo_id=repo_id, repo_type=repo_type, folder_path=str(folder), revision=revision, **kwargs)

@@ -91,6 +91,13 @@ def test_every_rule_holds_inside_the_element_only() -> None:
     assert ":root {" not in sheet and "body {" not in sheet
 
 
+def test_the_scheme_is_that_of_the_page_around_it() -> None:
+    """Gradio's pages say that they are dark by a class of the body; light ones by none, whatever the system prefers."""
+    sheet = part_style("here", 3, lit=True)
+    (preferred,) = re.findall(r"@media \(prefers-color-scheme: dark\) \{ (.*?) #here \{", sheet)
+    assert ".gradio-container" in preferred and ".dark #here" in sheet
+
+
 def test_the_ring_around_mentions_is_made_where_their_hue_is() -> None:
     for sheet in (part_style("here", 3, lit=True), document()._repr_html_()):
         colours = re.findall(r"#[\w-]+ \{([^{}]*?)\}", sheet)

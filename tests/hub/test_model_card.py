@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from huggingface_hub import ModelCard
+from huggingface_hub import ModelCard, metadata_load
 
-from hf_corefel import CorefELConfig, CorefELTrainer, CorefELTrainingArguments, Document
+from hf_corefel import CorefELConfig, CorefELTrainer, CorefELTrainingArguments, Document, bundled_checkpoint
 from hf_corefel.hub import BUNDLED, CardFacts, model_card, model_card_of_folder, point_card_to
 
 SCORES = {
@@ -56,6 +56,46 @@ def test_metadata_is_what_the_hub_reads(bundled: str) -> None:
     }
     assert {(result.dataset_name, result.dataset_split) for result in results.values()} == {("DWIE", "test")}
     assert data.model_name == "MiniLM on DWIE and GUM"
+
+
+def test_the_widget_offers_texts_to_try(bundled: str, tmp_path: Path) -> None:
+    path = tmp_path / "README.md"
+    path.write_text(bundled, encoding="utf-8")
+    read = metadata_load(path)
+    assert read is not None and read["widget"] == ModelCard(bundled, ignore_metadata_errors=False).data.widget
+    assert len(read["widget"]) == 3
+    for example in read["widget"]:
+        assert set(example) == {"text", "example_title"}
+        assert example["text"].startswith(example["example_title"].rstrip("…"))
+    assert read["pipeline_tag"] == "token-classification"
+    shown = (Path(bundled_checkpoint()) / "README.md").read_text(encoding="utf-8")
+    assert ModelCard(shown).data.widget == read["widget"]
+
+
+def test_examples_are_in_the_models_language() -> None:
+    assert ModelCard(model_card(CorefELConfig(), facts=CardFacts(language="de"))).data.to_dict().get("widget") is None
+    assert ModelCard(model_card(CorefELConfig(), facts=CardFacts(examples=[]))).data.to_dict().get("widget") is None
+    german = CardFacts(language="de", examples=["Angela Merkel sprach in Berlin."])
+    assert ModelCard(model_card(CorefELConfig(), facts=german)).data.widget == [
+        {"text": "Angela Merkel sprach in Berlin.", "example_title": "Angela Merkel sprach in Berlin."}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown", "title"),
+    [
+        ("x\n---\nlicense: mit\n---", "x --- license: mit ---", "x --- license: mit ---"),
+        ("- !!python/object:os.system [x] # {{y}}'", *["- !!python/object:os.system [x] # {{y}}'"] * 2),
+        ("東" * 50, "東" * 50, "東" * 40 + "…"),
+        ("yes", "yes", "yes"),
+        ("12", "12", "12"),
+        ("one two\u202e\x1b[31m", "one two��[31m", "one two��[31m"),
+    ],
+)
+def test_examples_are_texts_and_nothing_else(text: str, shown: str, title: str) -> None:
+    data = ModelCard(model_card(CorefELConfig(), facts=CardFacts(examples=[text, " \n"]))).data
+    assert data.widget == [{"text": shown, "example_title": title}]
+    assert (data.license, data.library_name) == (None, "hf-corefel")
 
 
 def test_text_says_what_a_reader_needs(bundled: str) -> None:

@@ -20,15 +20,20 @@ def publish(
     ] = None,
     private: Annotated[bool, typer.Option("--private", help="Make a new repository private.")] = False,
     revision: Annotated[str | None, typer.Option(metavar="BRANCH", help="The branch; main when left out.")] = None,
+    space: Annotated[
+        bool,
+        typer.Option("--space", help="Also make or replace a Space of the same name, where visitors annotate texts."),
+    ] = False,
     token: TokenOption = None,
     trust_remote_code: TrustOption = False,
 ) -> None:
     """Put a model on the Hugging Face Hub, with its processor, knowledge base and model card, in one commit."""
     from hf_corefel import bundled_checkpoint
-    from hf_corefel.hub import BUNDLED
+    from hf_corefel.hub import BUNDLED, publish_space
     from hf_corefel.hub import publish as publish_folder
     from hf_corefel.transport import hub_errors
 
+    facts = BUNDLED if model is None else None
     try:
         url = publish_folder(
             bundled_checkpoint() if model is None else model,
@@ -36,10 +41,15 @@ def publish(
             private=private or None,
             revision=revision,
             token=token,
-            facts=BUNDLED if model is None else None,
+            facts=facts,
             trust_remote_code=trust_remote_code,
         )
     except hub_errors() as error:
         name = "the bundled checkpoint" if model is None else model or repr(model)
         fail(f"cannot publish {name} as {repo_id}: {error}")
     say(url)
+    if space:
+        try:
+            say(publish_space(repo_id, repo_id, revision=revision, facts=facts, private=private or None, token=token))
+        except hub_errors() as error:
+            fail(f"the model is published, but not its Space {repo_id}: {error}")

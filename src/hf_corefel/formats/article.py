@@ -33,7 +33,7 @@ _ALONE = "nil alone"
 _MOST_WARNINGS = 5
 _MOST_WARNINGS_IN_PART = 50
 _WEB_ADDRESS = re.compile(r"https?://[^\s\x00-\x20\x7f-\x9f\ud800-\udfff\"<>]+", re.IGNORECASE)
-_LINE_END = re.compile("\n")
+_LINE_END = re.compile("\r?\n")
 _UNSEEN = {
     **{code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n\r"},
     0x7F: 0x2421,
@@ -154,29 +154,36 @@ class Article:
 
         A link cannot stand in a link, so it is not the mention that is one but each stretch of text, and it leads
         where the innermost mention around it does. Each line is a block, which browsers lay out by itself: to show the
-        card of a mention they would lay out all of the text otherwise.
+        card of a mention they would lay out all of the text otherwise. No element holds the line's end behind it, which
+        would show as an empty line.
         """
         text = self._document.text[: self._end]
         owners = {m.offsets: (c, cluster) for c, cluster in self._numbered for m in cluster.mentions}
         mentions = sorted(
             (m for _, cluster in self._numbered for m in cluster.mentions), key=lambda m: (m.begin, -m.end)
         )
-        lines = {match.end() for match in _LINE_END.finditer(text)} - {len(text)}
-        cuts = sorted({0, len(text), *lines, *(offset for mention in mentions for offset in mention.offsets)})
+        breaks = [match.span() for match in _LINE_END.finditer(text)]
+        lines = {end for _, end in breaks} - {len(text)}
+        cuts = sorted(
+            {0, len(text), *itertools.chain(*breaks), *(offset for mention in mentions for offset in mention.offsets)}
+        )
         opened: list[Mention] = []
+        inside: list[Mention] = []
         seen: set[tuple[int, int]] = set()
         coming = iter([*mentions, None])
         upcoming = next(coming)
         yield "<div>"
         for begin, end in itertools.pairwise(cuts):
             # The mentions around this stretch, the outermost first; those before the first difference stay open.
-            around = [mention for mention in opened if mention.end > begin]
+            inside = [mention for mention in inside if mention.end > begin]
             if begin in lines:
                 yield "</mark>" * len(opened) + "</div><div>"
                 opened = []
             while upcoming is not None and upcoming.begin == begin:
-                around.append(upcoming)
+                inside.append(upcoming)
                 upcoming = next(coming)
+            at_end = not text[begin:end].strip("\r\n")
+            around = [mention for mention in inside if mention.begin == begin or not at_end]
             pairs = enumerate(zip(opened, around, strict=False))
             shared = next((i for i, (old, new) in pairs if old is not new), min(len(opened), len(around)))
             yield "</mark>" * (len(opened) - shared)

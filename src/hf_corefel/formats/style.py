@@ -22,16 +22,20 @@ _SCHEMES = re.compile(r":root \{(.*?)\}", re.DOTALL)
 _BELOW_COLOURS = "/* What follows holds on a page and in a notebook. */"
 _REM = re.compile(r"(\d*\.?\d+)rem\b")
 _PIXELS = 16
-# How notebooks and documentation say that they are dark. Where nobody says anything, the system's preference counts.
+# How notebooks, documentation and Gradio say that they are dark. Where nobody does, the system's preference counts.
 _DARK_HOSTS = (
     '[data-jp-theme-light="false"]',
     '[theme="dark"]',
     '[data-theme="dark"]',
     '[data-md-color-scheme="slate"]',
+    ".dark",
     ".vscode-dark",
     ".vscode-high-contrast:not(.vscode-high-contrast-light)",
 )
-_ANY_HOST = "[data-jp-theme-light], [theme], [data-theme], [data-md-color-scheme], .vscode-light, .vscode-high-contrast"
+_ANY_HOST = (
+    "[data-jp-theme-light], [theme], [data-theme], [data-md-color-scheme], .vscode-light, .vscode-high-contrast, "
+    ".gradio-container"
+)
 
 
 def can_be_lit(colours: int, clusters: Iterable[Cluster]) -> bool:

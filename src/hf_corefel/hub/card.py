@@ -13,6 +13,7 @@ from huggingface_hub import EvalResult, ModelCardData
 from ..configuration_corefel import CorefELConfig
 from ..utils.characters import printable
 from ..utils.json_files import read_json
+from .card_examples import widget_examples
 from .card_facts import BUNDLED, CardFacts
 from .card_text import code_block, plain_text, python_literal, shell_command
 from .score_tables import score_table
@@ -202,6 +203,8 @@ def _metadata(
         metrics=["f1"],
         model_name=printable(repo_id.split("/")[-1] if repo_id else facts.title),
         eval_results=results or None,
+        # The Hub knows no task of this kind; the widget of the nearest one shows these texts.
+        widget=widget_examples(facts) or None,
     )
     return str(data.to_yaml())
 

@@ -23,6 +23,8 @@ class CardFacts:
         training_data: What it was trained on, in a sentence or two.
         notes: Further points of how it is made.
         limitations: Further limits.
+        examples: Texts that the Hub offers to try; when None, some of our own for English, and none for other
+            languages.
     """
 
     title: str = "Coreference resolution and entity linking"
@@ -34,6 +36,7 @@ class CardFacts:
     training_data: str | None = None
     notes: Sequence[str] = ()
     limitations: Sequence[str] = ()
+    examples: Sequence[str] | None = None
 
 
 BUNDLED = CardFacts(

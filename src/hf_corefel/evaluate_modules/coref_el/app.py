@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import evaluate
-import gradio  # type: ignore[import-not-found]
+import gradio
 
 METRIC = evaluate.load(str(Path(__file__).with_name("coref_el.py")))
 REFERENCES = [
