@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from .document_checks import (
     DocumentError,
@@ -44,6 +44,7 @@ from .mentions import (
 )
 from .plain_values import plain
 from .speaker_turns import Turn, check_turns
+from .types import DocumentData, DocumentResult
 
 __all__ = [
     "MENTION_SCOPES",
@@ -154,7 +155,7 @@ class Document:
         """How messages call this document."""
         return name_of(self)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> DocumentData:
         """Plain Python types, as `from_dict` takes them."""
         candidates = [
             {"begin": begin, "end": end, "candidates": [item.to_dict() for item in items]}
@@ -168,7 +169,7 @@ class Document:
         data["clusters"] = None if self.clusters is None else [cluster.to_dict() for cluster in self.clusters]
         data["mention_scope"] = self.mention_scope
         data["speakers"] = None if self.speakers is None else [turn.to_dict() for turn in self.speakers]
-        return {**prune(data, set(data) - {"text"}), **self.extra}
+        return cast(DocumentData, {**prune(data, set(data) - {"text"}), **self.extra})
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], *, extra: ExtraFields | None = None) -> Document:
@@ -250,12 +251,16 @@ class AnnotatedDocument:
         """The `chain` of every mention, by its offsets; in time and memory that grow with the mentions alone."""
         return chains_of(parents_of(self.clusters))
 
-    def to_dict(self) -> AnnotationDict:
-        """Plain Python types, as `from_dict` takes them."""
+    def to_dict(self) -> DocumentResult:
+        """Plain Python types, as `from_dict` takes them; an `AnnotationDict`, which notebooks show.
+
+        Its type is that of the pipeline's results; a document that was made by hand lacks the probabilities that it
+        was not given.
+        """
         clusters = [cluster.to_dict() for cluster in self.clusters]
         data = {"id": self.id, "text": self.text, "clusters": clusters, "warnings": list(self.warnings)}
         fields = prune({**data, "resolved_text": self.resolved_text}, ("id", "resolved_text"))
-        return AnnotationDict({**fields, **self.extra})
+        return cast(DocumentResult, AnnotationDict({**fields, **self.extra}))
 
     def _repr_html_(self) -> str:
         """How a notebook shows the document."""
