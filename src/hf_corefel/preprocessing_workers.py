@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 import pickle
 import traceback
 from collections.abc import Callable, Iterable, Iterator
@@ -41,8 +40,6 @@ def preprocessed(batches: Iterable[Any], preprocess: Callable[[Any], Any], num_w
         raise RuntimeError(
             f"num_workers={num_workers}: this process is a worker itself and may start none; give num_workers=0 here"
         )
-    # Said before the fork: tokenizers would otherwise warn of every one, and stop using threads in the workers anyway.
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     source = _Source(batches)
     work: Any = _InWorker(preprocess)
     loader: DataLoader[bytes] = DataLoader(
