@@ -19,6 +19,7 @@ from torch.utils.data import Dataset
 from transformers import pipeline
 
 from hf_corefel import Candidate, CorefELPipeline, Document, DocumentError
+from hf_corefel.extra_fields import ExtraFieldWarning
 from hf_corefel.handed_over import LazyResults
 from hf_corefel.pipeline_corefel import load_pipeline
 from hf_corefel.preprocessing_workers import preprocessed
@@ -112,11 +113,11 @@ def test_errors_come_after_the_results_before_them_and_leave_no_process(workers:
         assert list(found) == []
         assert multiprocessing.active_children() == [], "though the error, and with it the frame, is kept"
         if workers and error is DocumentError:
-            assert any("below 0" in note and "whose" in note for note in caught.value.__notes__)
+            assert "in whose" in str(caught.value.__cause__), "where in the worker"
 
 
 def test_an_error_that_cannot_be_sent_says_the_same() -> None:
-    with pytest.raises(RuntimeError, match="^Unsendable: bad, 1$"):
+    with pytest.raises(RuntimeError, match=r"^Unsendable: bad, 1$"):
         list(preprocessed([1], fail, 1))
 
 
@@ -216,7 +217,7 @@ def test_a_wrong_document_is_named_as_without_workers(
 ) -> None:
     good = [document.text for document in tiny_documents]
     wrong: list[tuple[list[Any], dict[str, Any]]] = [
-        ([*good, Document("Oslo " * 20, id="long")], {"max_document_words": 15}),
+        ([*good, Document("Oslo " * 40, id="long")], {"max_document_words": 30}),
         ([*good, Document("Oslo", id="all", mention_scope="all")], {}),
         ([*good, {"id": "empty"}], {}),
         ([*good, None], {}),
@@ -232,6 +233,14 @@ def test_a_wrong_document_is_named_as_without_workers(
             with pytest.raises(DocumentError):
                 annotate(documents, num_workers=workers, **parameters)
         assert said[0] == said[1]
+
+
+@needs_fork
+def test_other_columns_are_named_once_at_the_line_of_the_caller(annotate: CorefELPipeline) -> None:
+    rows = [{"text": f"Oslo {number}", "label": 1} for number in range(4)]
+    with pytest.warns(ExtraFieldWarning, match="'label'$") as caught:
+        list(annotate(iter(rows), num_workers=1))
+    assert [warning.filename for warning in caught] == [__file__]
 
 
 @needs_fork
@@ -273,7 +282,7 @@ def test_wrong_numbers_are_refused_before_anything_is_read(
             call()
         assert str(caught.value) == f"num_workers: {message}"
     assert list(unread) == ["Oslo"]
-    with pytest.raises((TypeError, ValueError), match="^batch_size: expected a whole number from 1, got 0$"):
+    with pytest.raises((TypeError, ValueError), match=r"^batch_size: expected a whole number from 1, got 0$"):
         load_pipeline(tiny_folder, batch_size=0)
 
 
@@ -285,23 +294,18 @@ import torch
 if __name__ == "__main__":
     torch.multiprocessing.set_start_method(sys.argv[1])
     torch.set_num_threads(4)
-    from hf_corefel import Document, DocumentError
     from hf_corefel.pipeline_corefel import load_pipeline
 
     annotate = load_pipeline(sys.argv[2])
-    texts = ["Anna Berg met Carl Moss in Oslo . Moss praised her .", "", "Norway won again ."] * 3
-    expected = annotate(texts)
-    assert any(result["clusters"] for result in expected)
+    texts = ["Anna Berg met Carl Moss in Oslo . Moss praised her .", "", "Norway won again ."]
+    assert any(result["clusters"] for result in annotate(texts))
     assert len(pickle.dumps(annotate._preparation({}, 1))) < 1_000_000, "the model stays here"
-    assert annotate(texts, num_workers=2, batch_size=1) == expected
-    # Entities of now are known to workers of the next call.
+    # Entities of now are known to the workers of a call.
     annotate.processor.knowledge_base.add("Anna_Berg_(new)", ["Anna Berg"], prior=1.0)
-    changed = annotate(texts, top_k=9)
-    assert "Anna_Berg_(new)" in str(changed) and annotate(texts, top_k=9, num_workers=1) == changed
-    try:
-        list(annotate(iter([*texts, Document("Oslo " * 9, id="long")]), max_document_words=8, num_workers=1))
-    except DocumentError as error:
-        print(error)
+    expected = annotate(texts, top_k=9)
+    assert "Anna_Berg_(new)" in str(expected)
+    assert annotate(texts, top_k=9, num_workers=1) == expected
+    print("done")
 """
 
 
@@ -311,10 +315,10 @@ def test_workers_start_as_processes_do(method: str, tiny_folder: Path, tmp_path:
         pytest.skip(f"this system has no {method}")
     script = tmp_path / "annotate.py"
     script.write_text(_SCRIPT, encoding="utf-8")
-    environment = {name: value for name, value in os.environ.items() if name not in ("OMP_NUM_THREADS",)}
+    environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
     command = [sys.executable, str(script), method, str(tiny_folder)]
     done = subprocess.run(
         command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("document '") or done.stdout.startswith("inputs["), done.stdout
+    assert done.stdout == "done\n"

@@ -56,9 +56,9 @@ def preprocessed(batches: Iterable[Any], preprocess: Callable[[Any], Any], num_w
     arriving = iter(loader)
     try:
         for data in arriving:
-            result, error = pickle.loads(data)
+            result, error, place = pickle.loads(data)
             if error is not None:
-                raise error
+                raise error from RuntimeError(f"in a worker:\n{place}")
             yield result
     finally:
         # Ends the workers, also where a traceback keeps this frame.
@@ -92,10 +92,9 @@ class _InWorker:
 
     def __getitem__(self, batch: Any) -> bytes:
         try:
-            return pickle.dumps((self._preprocess(batch), None))
+            return pickle.dumps((self._preprocess(batch), None, None))
         except Exception as error:  # noqa: BLE001
-            error.add_note(f"In a worker:\n{traceback.format_exc()}")
-            return pickle.dumps((None, _portable(error)))
+            return pickle.dumps((None, _portable(error), traceback.format_exc()))
 
 
 def _portable(error: Exception) -> Exception:
