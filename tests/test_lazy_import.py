@@ -41,7 +41,8 @@ def heavy():
 
 assert hf_corefel.__version__ == __version__ and metric_path().endswith("coref_el")
 assert KnowledgeBase.build([("Oslo", [("Oslo", 1.0)])]).candidates("Oslo")[0].entity == "Oslo"
-assert dir(hf_corefel) == sorted(hf_corefel.__all__)
+rooms = {"corpora", "documents", "formats", "heads", "hub", "kb", "metrics", "processing", "training", "trees", "types"}
+assert {*hf_corefel.__all__, *rooms} <= set(dir(hf_corefel)) and dir(hf_corefel) == sorted(dir(hf_corefel))
 assert not hasattr(hf_corefel, "nothing_of_this_name") and not hasattr(hf_corefel, "_nothing")
 assert not heavy(), heavy()
 for arguments in (["--version"], ["--help"], ["corpus", "stats", "--help"]):
@@ -128,6 +129,32 @@ def test_every_public_name_is_there() -> None:
 
     assert all(getattr(hf_corefel, name) is not None for name in hf_corefel.__all__)
     assert {"Alternative", "Parent", "load_pipeline"} <= set(hf_corefel.__all__)
+
+
+LISTED = """
+import inspect, rlcompleter
+
+import hf_corefel
+
+shown = dir(hf_corefel)
+assert not any(name.startswith("_") and name != "__version__" for name in shown), shown
+for name in shown:
+    found = getattr(hf_corefel, name)
+    assert inspect.ismodule(found) == (name not in hf_corefel.__all__), name
+# What was reached since, and nothing else, is no more than was shown before.
+assert dir(hf_corefel) == shown
+complete = rlcompleter.Completer({"hf_corefel": hf_corefel}).complete
+assert complete("hf_corefel.load_pipel", 0).startswith("hf_corefel.load_pipeline")
+assert complete("hf_corefel.tre", 0) == "hf_corefel.trees"
+names = {}
+exec("from hf_corefel import *", names)
+assert {*hf_corefel.__all__} == set(names) - {"__builtins__"}
+assert names["CorefELPipeline"] is hf_corefel.pipeline_corefel.CorefELPipeline
+"""
+
+
+def test_all_that_dir_shows_can_be_reached_and_completed() -> None:
+    run(LISTED)
 
 
 BROKEN = """

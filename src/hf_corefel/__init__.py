@@ -11,6 +11,7 @@ from __future__ import annotations
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
 from .documents import (
@@ -30,6 +31,20 @@ from .version import __version__
 from .views import to_columns, to_pandas
 
 if TYPE_CHECKING:
+    # What `_attribute` finds. Submodules under their own names, which is how type checkers know what is handed on.
+    from . import corpora as corpora
+    from . import documents as documents
+    from . import entity_vectors as entity_vectors
+    from . import evaluation as evaluation
+    from . import formats as formats
+    from . import heads as heads
+    from . import hub as hub
+    from . import kb as kb
+    from . import metrics as metrics
+    from . import processing as processing
+    from . import training as training
+    from . import trees as trees
+    from . import types as types
     from .configuration_corefel import CorefELConfig
     from .corpora.loading import load_aida, load_aida_plus, load_dwie, load_gum
     from .features import DOCUMENT_FEATURES, RESULT_FEATURES
@@ -90,7 +105,8 @@ def metric_path() -> str:
     return str(Path(__file__).parent / "evaluate_modules" / "coref_el")
 
 
-def __getattr__(name: str) -> Any:
+def _attribute(name: str) -> Any:
+    """Find what is imported when it is first asked for: a public name, or a submodule."""
     if name in _ON_TRANSFORMERS:
         ensure_registered()
         return getattr(import_module(_ON_TRANSFORMERS[name], __name__), name)
@@ -102,8 +118,14 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
+if not TYPE_CHECKING:
+    # Type checkers would take it to have every attribute, misspelt ones, too.
+    __getattr__ = _attribute
+
+
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    modules = (module.name for module in iter_modules(__path__))
+    return sorted({*__all__, *(name for name in modules if not name.startswith("_"))})
 
 
 register_with_transformers()

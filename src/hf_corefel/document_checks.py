@@ -79,8 +79,8 @@ def or_empty(data: Mapping[str, Any], name: str) -> Any:
     return [] if value is None else value
 
 
-def prune(data: dict[str, Any], optional: Iterable[str]) -> dict[str, Any]:
-    """Leave out optional fields that are None, so that files stay readable."""
+def prune(data: dict[str, Any], optional: Iterable[str]) -> Any:
+    """Leave out optional fields that are None, so that files stay readable; the caller says which `TypedDict` it is."""
     return {key: value for key, value in data.items() if key not in optional or value is not None}
 
 

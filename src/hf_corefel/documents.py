@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 from .document_checks import (
     DocumentError,
@@ -45,6 +45,7 @@ from .mentions import (
 )
 from .plain_values import plain, plain_whole
 from .speaker_turns import Turn, check_turns
+from .types import DocumentData, DocumentResult
 from .views import ResultViews, as_result
 from .word_map import WordMap, join_words
 
@@ -170,7 +171,7 @@ class Document:
         """Return the words by their numbers: those given, or else those that the processor splits the text into."""
         return WordMap.of_text(self.text, self.words)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> DocumentData:
         """Plain Python types, as `from_dict` takes them."""
         candidates = [
             {"begin": begin, "end": end, "candidates": [item.to_dict() for item in items]}
@@ -184,7 +185,7 @@ class Document:
         data["clusters"] = None if self.clusters is None else [cluster.to_dict() for cluster in self.clusters]
         data["mention_scope"] = self.mention_scope
         data["speakers"] = None if self.speakers is None else [turn.to_dict() for turn in self.speakers]
-        return {**prune(data, set(data) - {"text"}), **self.extra}
+        return cast(DocumentData, {**prune(data, set(data) - {"text"}), **self.extra})
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], *, extra: ExtraFields | None = None) -> Document:
@@ -271,14 +272,18 @@ class AnnotatedDocument(ResultViews):
         """The `chain` of every mention, by its offsets; in time and memory that grow with the mentions alone."""
         return chains_of(parents_of(self.clusters))
 
-    def to_dict(self) -> AnnotationDict:
-        """Plain Python types, as `from_dict` takes them."""
+    def to_dict(self) -> DocumentResult:
+        """Plain Python types, as `from_dict` takes them; an `AnnotationDict`, which notebooks show.
+
+        Its type is that of the pipeline's results; a document that was made by hand lacks the probabilities that it
+        was not given.
+        """
         clusters = [cluster.to_dict() for cluster in self.clusters]
         data = {"id": self.id, "text": self.text, "clusters": clusters, "warnings": list(self.warnings)}
         words = None if self.word_offsets is None else [list(word) for word in self.word_offsets]
         asked = {"resolved_text": self.resolved_text, "word_offsets": words}
         fields = prune({**data, **asked}, ("id", *asked))
-        return AnnotationDict({**fields, **self.extra})
+        return cast(DocumentResult, AnnotationDict({**fields, **self.extra}))
 
     def _document(self) -> AnnotatedDocument:
         return self

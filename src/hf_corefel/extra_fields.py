@@ -65,7 +65,8 @@ def _shown(name: str) -> str:
 def _warn(message: str) -> None:
     """Warns at the line of the caller's own code, wherever in the package that leads to here."""
     frame, level = sys._getframe(), 1
-    package = __name__.partition(".")[0]
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
+    # torch's loader asks for rows that worker processes prepare.
+    inner = {__name__.partition(".")[0], "torch"}
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in inner:
         frame, level = frame.f_back, level + 1
     warnings.warn(message, ExtraFieldWarning, stacklevel=level)

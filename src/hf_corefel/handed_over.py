@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from torch.utils.data import Dataset
 
@@ -12,9 +12,28 @@ from .documents import Document, DocumentError
 from .extra_fields import ExtraFields
 from .plain_values import advice, is_missing, is_splits, plain
 
-__all__ = ["LazyResults", "as_document", "is_single", "is_stream", "is_words", "items_of", "joined", "read_batches"]
+__all__ = [
+    "LazyResults",
+    "SizedIterable",
+    "as_document",
+    "is_single",
+    "is_stream",
+    "is_words",
+    "items_of",
+    "joined",
+    "read_batches",
+]
 
 R = TypeVar("R")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class SizedIterable(Protocol[T_co]):
+    """What holds many things and says how many: a list, a set, a column of a table, an array."""
+
+    def __iter__(self) -> Iterator[T_co]: ...
+
+    def __len__(self) -> int: ...
 
 
 class LazyResults(Generic[R]):

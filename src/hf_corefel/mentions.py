@@ -19,6 +19,7 @@ from .document_checks import (
     require,
 )
 from .plain_values import advice, is_missing, plain, plain_name, plain_whole
+from .types import AlternativeResult, CandidateData, ClusterData, MentionData, ParentResult
 
 __all__ = [
     "PARENT_KINDS",
@@ -48,7 +49,7 @@ class Candidate:
     entity: str
     prior: float
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> CandidateData:
         return {"entity": self.entity, "prior": self.prior}
 
     @classmethod
@@ -89,7 +90,7 @@ class Parent:
         """Offsets of the mention that is the parent; None when the parent is no mention."""
         return None if self.begin is None or self.end is None else (self.begin, self.end)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> ParentResult:
         return prune({name: getattr(self, name) for name in _PARENT_FIELDS}, _PARENT_FIELDS)
 
     @classmethod
@@ -156,7 +157,7 @@ class Mention:
     def offsets(self) -> Offsets:
         return self.begin, self.end
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> MentionData:
         data = {name: getattr(self, name) for name in ("begin", "end", "text", *_MENTION_PROBABILITIES)}
         data["parent"] = None if self.parent is None else self.parent.to_dict()
         return prune(data, ("text", *_MENTION_PROBABILITIES, "parent"))
@@ -181,7 +182,7 @@ class Alternative:
     entity: str | None
     probability: float
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> AlternativeResult:
         return {"entity": self.entity, "probability": self.probability}
 
     @classmethod
@@ -220,7 +221,7 @@ class Cluster:
         if self.alternatives is not None:
             object.__setattr__(self, "alternatives", tuple(self.alternatives))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> ClusterData:
         data: dict[str, Any] = {"entity": self.entity, "probability": self.probability, "url": self.url}
         data["mentions"] = [mention.to_dict() for mention in self.mentions]
         if self.alternatives is not None:

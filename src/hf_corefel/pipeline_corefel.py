@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any, TypedDict, Unpack, overload
+from typing import Any, Unpack, overload
 
 import torch
 import transformers
@@ -17,25 +19,46 @@ from transformers.pipelines import PIPELINE_REGISTRY
 
 from .adapters import plain_module
 from .agreement import check_agreement
-from .annotating import AnnotationOptions, annotate_batch, check_count
-from .documents import AnnotatedDocument, Document, check_mention_scope
+from .annotating import AnnotationOptions, annotate_batch
+from .documents import AnnotatedDocument, Document
 from .encoded_document import readable_groups
 from .entity_vectors import projects_from, title_vectorizer
 from .evaluation_mode import evaluation_mode
 from .extra_fields import ExtraFields
-from .handed_over import LazyResults, as_document, is_single, is_stream, is_words, items_of, joined, read_batches
+from .handed_over import (
+    LazyResults,
+    SizedIterable,
+    as_document,
+    is_single,
+    is_stream,
+    is_words,
+    items_of,
+    joined,
+    read_batches,
+)
 from .hub.fingerprint import check_fingerprint, save_fingerprint
 from .hub.publishing import save_stub
 from .kb import KnowledgeBase
+from .loading_processors import options_beside, processor_beside
 from .modeling_corefel import CorefELModel, CorefELOutput
+from .pipeline_parameters import AnnotationParameters, CallParameters, check_batching, split_parameters
 from .plain_values import plain
+from .preprocessing_workers import preprocessed
 from .processing import check_length
 from .processing_corefel import CorefELProcessor, EncodedDocument
 from .repositories import HubOptions, checked_name
 from .resolving import resolve_text
 from .silence import DefaultCheckpoint, unsaid_default, without_note_of_device
+from .types import DocumentResult
 
-__all__ = ["AnnotationParameters", "CorefELPipeline", "bundled_checkpoint", "load_pipeline", "register_pipeline"]
+__all__ = [
+    "AnnotationParameters",
+    "CallParameters",
+    "CorefELPipeline",
+    "bundled_checkpoint",
+    "load_pipeline",
+    "register_pipeline",
+]
 
 TASK = "coref-el"
 
@@ -49,38 +72,6 @@ def bundled_checkpoint() -> str:
 
 def _default_checkpoint() -> DefaultCheckpoint:
     return DefaultCheckpoint(bundled_checkpoint())
-
-
-class AnnotationParameters(TypedDict, total=False):
-    """What the pipeline may be told, when it is made (then it holds for every call) or in a call (for this one).
-
-    None is as good as nothing said.
-
-    Attributes:
-        resolved_text: See `AnnotationOptions`.
-        evidence: See `AnnotationOptions`.
-        top_k: See `AnnotationOptions`.
-        min_probability: See `AnnotationOptions`.
-        mention_scope: Which mentions are wanted of documents that do not say it themselves; see `Document`.
-        max_document_words: Refuses a document of more words, before anything of it is read; no limit when None.
-        max_kept_spans: Most spans of a document that are scored in pairs, the best ones; as the model's folder says
-            when None. Time and memory of a long document grow with its square.
-        is_split_into_words: Whether a text is a list of its words, as for tokenizers: its words are taken as they are,
-            it is these with a blank between any two, and its result has their ``word_offsets``. See
-            `Document.from_words` for texts with other blanks.
-    """
-
-    resolved_text: bool | None
-    evidence: bool | None
-    top_k: int | None
-    min_probability: float | None
-    mention_scope: str | None
-    max_document_words: int | None
-    max_kept_spans: int | None
-    is_split_into_words: bool | None
-
-
-_PARAMETERS = tuple(AnnotationParameters.__annotations__)
 
 
 class CorefELPipeline(Pipeline):
@@ -123,32 +114,12 @@ class CorefELPipeline(Pipeline):
         verify: bool = True,
         **kwargs: Any,
     ) -> None:
-        options = _options_beside(model, {name: kwargs.pop(name, None) for name in HubOptions.names()})
-        trust = kwargs.pop("trust_remote_code", None)
-        if trust is None:
-            trust = model.origin is not None and model.origin.trust_remote_code
+        check_batching(kwargs)
+        options = options_beside(model, {name: kwargs.pop(name, None) for name in HubOptions.names()})
         model.check_weights()
         verify = verify and processor is None
-        if isinstance(knowledge_base, str | Path):
-            knowledge_base = KnowledgeBase.from_pretrained(knowledge_base, **_access(options))
-        if knowledge_base is not None and knowledge_base.vector_size != model.config.entity_vector_size:
-            raise ValueError(
-                f"knowledge_base: its entity vectors are {knowledge_base.vector_size} wide, the model expects "
-                f"{model.config.entity_vector_size}; build it with vectors of the model's own knowledge base "
-                "(`hf-corefel kb build --vectors-of MODEL`, or `vectors=` and `vector_for`)"
-            )
-        if processor is None:
-            if not model.name_or_path:
-                raise ValueError("processor: give the model's CorefELProcessor; the model comes from no folder")
-            processor = CorefELProcessor.from_pretrained(
-                model.name_or_path, knowledge_base=knowledge_base, trust_remote_code=trust, **options.to_kwargs()
-            )
-        elif isinstance(processor, str | Path):
-            processor = CorefELProcessor.from_pretrained(
-                processor, knowledge_base=knowledge_base, trust_remote_code=trust, **_access(options)
-            )
-        elif knowledge_base is not None:
-            processor = processor.with_knowledge_base(knowledge_base)
+        own_knowledge_base = knowledge_base is None
+        processor = processor_beside(model, processor, knowledge_base, options, kwargs.pop("trust_remote_code", None))
         check_agreement(model, processor)
         kwargs.pop("tokenizer", None)
         with without_note_of_device() if model.origin is not None and model.origin.default else nullcontext():
@@ -159,7 +130,7 @@ class CorefELPipeline(Pipeline):
             self.model.float()
         self.processor = processor
         kb = processor.knowledge_base
-        if knowledge_base is None and kb.vectorizer is None and projects_from(kb, model):
+        if own_knowledge_base and kb.vectorizer is None and projects_from(kb, model):
             # Entities that are added now get vectors of the kind that the model was trained on.
             kb.vectorizer = title_vectorizer(plain_module(model.encoder).model, processor.tokenizer, kb.projection)
         # A model that was trained since it was loaded differs from its fingerprint, as it should.
@@ -169,59 +140,39 @@ class CorefELPipeline(Pipeline):
                 processor,
                 model.name_or_path,
                 options,
-                own_knowledge_base=knowledge_base is None,
+                own_knowledge_base=own_knowledge_base,
                 own_weights=not model.origin.quantized,
             )
 
     def _sanitize_parameters(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-        unknown = sorted(set(kwargs) - set(_PARAMETERS))
-        if unknown:
-            raise TypeError(
-                f"pipeline({TASK!r}) takes no parameter {unknown[0]!r}; it takes batch_size, {', '.join(_PARAMETERS)}"
-            )
-        given = {name: value for name, value in kwargs.items() if value is not None}
-        before: dict[str, Any] = {
-            name: given.pop(name)
-            for name in ("mention_scope", "max_document_words", "max_kept_spans", "is_split_into_words")
-            if name in given
-        }
-        if not isinstance(before.get("is_split_into_words", False), bool):
-            raise TypeError(f"is_split_into_words: expected True or False, got {before['is_split_into_words']!r}")
-        check_mention_scope(before.get("mention_scope"), "mention_scope")
-        for name in ("max_document_words", "max_kept_spans"):
-            check_count(name, before.get(name, 1), least=1)
-        AnnotationOptions(**given)
-        return before, {}, given
+        before, after = split_parameters(kwargs, TASK)
+        return before, {}, after
 
-    @overload  # a text is an iterable, too
+    # A text is an iterable, too, and the order of the others is that of the questions asked at run time.
+    @overload
     def __call__(  # type: ignore[overload-overlap]
-        self, inputs: _Input, *, batch_size: int | None = None, **parameters: Unpack[AnnotationParameters]
-    ) -> dict[str, Any]: ...
+        self, inputs: _Input, **parameters: Unpack[CallParameters]
+    ) -> DocumentResult: ...
 
     @overload
     def __call__(  # type: ignore[overload-overlap]
-        self,
-        inputs: Iterator[_Input] | Dataset[Any],
-        *,
-        batch_size: int | None = None,
-        **parameters: Unpack[AnnotationParameters],
-    ) -> Iterable[dict[str, Any]]: ...
+        self, inputs: SizedIterable[_Input], **parameters: Unpack[CallParameters]
+    ) -> list[DocumentResult]: ...
 
     @overload
-    def __call__(
-        self, inputs: Iterable[_Input], *, batch_size: int | None = None, **parameters: Unpack[AnnotationParameters]
-    ) -> list[dict[str, Any]]: ...
+    def __call__(self, inputs: Iterable[_Input], **parameters: Unpack[CallParameters]) -> Iterator[DocumentResult]: ...
 
-    def __call__(
-        self, inputs: Any, *, batch_size: int | None = None, **parameters: Unpack[AnnotationParameters]
-    ) -> dict[str, Any] | Iterable[dict[str, Any]]:
+    @overload
+    def __call__(self, inputs: Dataset[Any], **parameters: Unpack[CallParameters]) -> LazyResults[DocumentResult]: ...
+
+    def __call__(self, inputs: Any, **parameters: Unpack[CallParameters]) -> DocumentResult | Iterable[DocumentResult]:
         """Annotates texts.
 
         Args:
             inputs: A text, a `Document` or its dict (such as a row of a dataset), or many of these: a list, an array or
                 a column, a generator or other iterator, a dataset of ``datasets`` or of torch (``KeyDataset``).
-            batch_size: Documents that the model reads at once; the results depend on it by rounding only.
-            **parameters: What else the results hold, and which mentions are wanted; see `AnnotationParameters`.
+            **parameters: Documents that the model reads at once (``batch_size``), processes that prepare the next ones
+                (``num_workers``), what else the results hold, and which mentions are wanted; see `CallParameters`.
 
         Returns:
             ``AnnotatedDocument.to_dict()`` of the document, without its ``extra``, or many of these in the order of the
@@ -237,30 +188,30 @@ class CorefELPipeline(Pipeline):
         single = plain(inputs)
         in_words = self._takes_words(parameters)
         if not (is_words(single) if in_words else is_single(single)):
-            return self._annotated(inputs, _to_dict, batch_size, parameters)
+            many: Iterable[DocumentResult] = self._annotated(inputs, _to_dict, parameters)
+            return many
         extra = ExtraFields()
         given = single if in_words else as_document(single, "inputs", extra)
         extra.say()
-        results: list[dict[str, Any]] = self._annotated([given], _to_dict, batch_size, parameters)
+        results: list[DocumentResult] = self._annotated([given], _to_dict, parameters)
         return results[0]
 
     @overload
     def annotate(  # type: ignore[overload-overlap]
-        self,
-        inputs: Iterator[_Input] | Dataset[Any],
-        *,
-        batch_size: int | None = None,
-        **parameters: Unpack[AnnotationParameters],
-    ) -> Iterable[AnnotatedDocument]: ...
+        self, inputs: SizedIterable[_Input], **parameters: Unpack[CallParameters]
+    ) -> list[AnnotatedDocument]: ...
 
     @overload
     def annotate(
-        self, inputs: Iterable[_Input], *, batch_size: int | None = None, **parameters: Unpack[AnnotationParameters]
-    ) -> list[AnnotatedDocument]: ...
+        self, inputs: Iterable[_Input], **parameters: Unpack[CallParameters]
+    ) -> Iterator[AnnotatedDocument]: ...
 
+    @overload
     def annotate(
-        self, inputs: Any, *, batch_size: int | None = None, **parameters: Unpack[AnnotationParameters]
-    ) -> Iterable[AnnotatedDocument]:
+        self, inputs: Dataset[Any], **parameters: Unpack[CallParameters]
+    ) -> LazyResults[AnnotatedDocument]: ...
+
+    def annotate(self, inputs: Any, **parameters: Unpack[CallParameters]) -> Iterable[AnnotatedDocument]:
         """As calling the pipeline on many documents, with `AnnotatedDocument`s, which keep ``extra``, as results.
 
         Raises:
@@ -268,39 +219,36 @@ class CorefELPipeline(Pipeline):
         """
         if is_single(plain(inputs)):
             raise TypeError("inputs: expected many texts or documents; put a single one into a list")
-        results: Iterable[AnnotatedDocument] = self._annotated(
-            inputs, lambda document: document, batch_size, parameters
-        )
+        results: Iterable[AnnotatedDocument] = self._annotated(inputs, lambda document: document, parameters)
         return results
 
-    def _annotated(
-        self,
-        inputs: Any,
-        finish: Callable[[AnnotatedDocument], Any],
-        batch_size: int | None,
-        parameters: Mapping[str, Any],
-    ) -> Any:
+    def _annotated(self, inputs: Any, finish: Callable[[AnnotatedDocument], Any], parameters: Mapping[str, Any]) -> Any:
         """A list, a generator or `LazyResults` of what `finish` makes of each result; arguments are checked at once."""
-        before, _, after = self._sanitize_parameters(**parameters)
+        check_batching(parameters)
+        given = dict(parameters)
+        size, workers = given.pop("batch_size", None), given.pop("num_workers", None)
+        size = (self._batch_size or 1) if size is None else size
+        workers = (self._num_workers or 0) if workers is None else workers
+        before, _, after = self._sanitize_parameters(**given)
         before, after = {**self._preprocess_params, **before}, {**self._postprocess_params, **after}
-        size = self._batch_size or 1 if batch_size is None else batch_size
-        check_count("batch_size", size, least=1)
         in_words = before.get("is_split_into_words", False)
         read = joined if in_words else as_document
         wanted = "many lists of words" if in_words else "a text, a Document, its dict, or many of these"
 
-        def results(batches: Iterable[list[Document]]) -> Iterator[Any]:
-            for batch in batches:
-                found = self.postprocess(self.forward(self.preprocess(batch, **before)), **after)
-                for source, document in zip(batch, found, strict=True):
+        def results(batches: Iterable[list[Document]], workers: int = workers) -> Iterator[Any]:
+            for prepared in preprocessed(batches, self._preparation(before, workers), workers):
+                found = self.postprocess(self.forward(prepared), **after)
+                for source, document in zip(prepared["encoded"], found, strict=True):
                     if in_words:
-                        document.word_offsets = source.words
+                        document.word_offsets = source.document.words
                     yield finish(document)
 
         if not is_stream(inputs):
-            batches = read_batches(items_of(inputs, "inputs", wanted), read=read)
-            documents = [document for batch in batches for document in batch]
-            return list(results(documents[i : i + size] for i in range(0, len(documents), size)))
+            read_at_once = read_batches(items_of(inputs, "inputs", wanted), read=read)
+            documents = [document for batch in read_at_once for document in batch]
+            batches = [documents[i : i + size] for i in range(0, len(documents), size)]
+            # While a single batch is prepared the model has nothing to do.
+            return list(results(batches, workers if len(batches) > 1 else 0))
 
         def stream() -> Iterator[Any]:
             return results(read_batches(items_of(inputs, "inputs", wanted), size, read))
@@ -311,6 +259,14 @@ class CorefELPipeline(Pipeline):
         """Whether texts are lists of words in a call, or in all that do not say otherwise."""
         said = parameters.get("is_split_into_words")
         return bool(self._preprocess_params.get("is_split_into_words", False) if said is None else said)
+
+    def _preparation(self, parameters: Mapping[str, Any], workers: int) -> Callable[[list[Document]], dict[str, Any]]:
+        """The step before the model, as workers take it: of a pipeline that has no model to pickle."""
+        reader = self
+        if workers:
+            reader = copy.copy(self)
+            reader.model = None
+        return partial(reader.preprocess, **parameters)
 
     def preprocess(
         self,
@@ -365,7 +321,7 @@ class CorefELPipeline(Pipeline):
             self._pushing = False
 
 
-def _to_dict(document: AnnotatedDocument) -> dict[str, Any]:
+def _to_dict(document: AnnotatedDocument) -> DocumentResult:
     """The result with its own fields only: results have one schema, and a dataset keeps its columns by itself."""
     document.extra = {}
     return document.to_dict()
@@ -377,20 +333,6 @@ def _unread(document: EncodedDocument, options: AnnotationOptions) -> AnnotatedD
     if options.resolved_text:
         result.resolved_text = resolve_text(result)
     return result
-
-
-def _options_beside(model: CorefELModel, given: Mapping[str, Any]) -> HubOptions:
-    """How to load what belongs to a model: as it was loaded itself, from the very commit, unless told otherwise."""
-    options = model.origin.options if model.origin is not None else HubOptions()
-    commit = getattr(model.config, "_commit_hash", None)
-    if commit is not None:
-        options = replace(options, revision=commit)
-    return replace(options, **{name: value for name, value in given.items() if value is not None})
-
-
-def _access(options: HubOptions) -> dict[str, Any]:
-    """How to reach another repository than the model's: with the same cache and token, but at its own revision."""
-    return replace(options, revision=None, subfolder=None).to_kwargs()
 
 
 def load_pipeline(

@@ -54,6 +54,7 @@ class CorefELPreTrainedModel(PreTrainedModel):
     """Loading, saving and initialisation of weights."""
 
     config_class = CorefELConfig
+    config: CorefELConfig
     base_model_prefix = "corefel"
     main_input_name = "input_ids"
     supports_gradient_checkpointing = True

@@ -8,6 +8,7 @@ from typing import Any
 
 from .document_checks import DocumentError, check_list, check_offsets, check_string, reject_unknown, require
 from .plain_values import plain_name
+from .types import TurnData
 
 __all__ = ["Turn", "check_turns"]
 
@@ -29,9 +30,9 @@ class Turn:
     end: int
     speaker: str
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> TurnData:
         """Plain Python types, as `from_dict` takes them."""
-        return {name: getattr(self, name) for name in _FIELDS}
+        return {"begin": self.begin, "end": self.end, "speaker": self.speaker}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], where: str = "turn") -> Turn:
