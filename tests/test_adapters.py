@@ -25,7 +25,7 @@ from hf_corefel import (
     CorefELTrainingArguments,
     Document,
 )
-from hf_corefel.training.optimisation import encoder_parameters, make_optimizer
+from hf_corefel.training.optimisation import encoder_parameters, make_groups
 
 HEADS = ["spans", "pruner", "pairs", "entities"]
 TARGETS = ["query", "value"]
@@ -315,7 +315,7 @@ def _with_prompts(model: CorefELModel) -> nn.Module:
 def test_rates_go_by_what_a_parameter_belongs_to(name: str, model: CorefELModel, tmp_path: Path) -> None:
     wrapped = WRAPPED[name](model)
     args = CorefELTrainingArguments(str(tmp_path), use_cpu=True, report_to="none")
-    groups = {group["name"]: group["params"] for group in make_optimizer(wrapped, args).param_groups}
+    groups = {group["name"]: group["params"] for group in make_groups(wrapped, args)}
     known = encoder_parameters(wrapped)
     assert all(each in known for side in ("matrices", "vectors") for each in groups.get(side, []))
     for parameter in [each for each in wrapped.parameters() if each.requires_grad]:

@@ -238,10 +238,10 @@ class CorefELPipeline(Pipeline):
         def results(batches: Iterable[list[Document]], workers: int = workers) -> Iterator[Any]:
             for prepared in preprocessed(batches, self._preparation(before, workers), workers):
                 found = self.postprocess(self.forward(prepared), **after)
-                for source, document in zip(prepared["encoded"], found, strict=True):
-                    if in_words:
+                if in_words:
+                    for source, document in zip(prepared["encoded"], found, strict=True):
                         document.word_offsets = source.document.words
-                    yield finish(document)
+                yield from map(finish, found)
 
         if not is_stream(inputs):
             read_at_once = read_batches(items_of(inputs, "inputs", wanted), read=read)
