@@ -6,13 +6,13 @@ Any model of `AutoModel` that takes ``input_ids`` and gives a vector a piece wil
 from __future__ import annotations
 
 import copy
-import inspect
 from typing import Any
 
 from torch import Tensor, nn
 from transformers import PretrainedConfig
 
 from .foreign_code import model_of_config
+from .layers.encoder import takes
 
 __all__ = ["REFUSED", "make_encoder", "reads_padding", "text_encoder"]
 
@@ -67,7 +67,7 @@ def text_encoder(model: Any) -> nn.Module:
     """
     kind = model.config.model_type
     encoder = model.get_encoder() if getattr(model.config, "is_encoder_decoder", False) else model
-    if "input_ids" not in inspect.signature(encoder.forward).parameters:
+    if not takes(encoder, "input_ids"):
         raise ValueError(f"CorefELConfig.encoder_config: a model of the kind {kind!r} takes no input_ids, so no text")
     if getattr(encoder, "pooler", None) is not None:
         encoder.pooler = _Unpooled()
@@ -76,5 +76,4 @@ def text_encoder(model: Any) -> nn.Module:
 
 def reads_padding(encoder: nn.Module, kind: str) -> bool:
     """Whether the padding behind a window changes its vectors, so that only windows of one length go together."""
-    masked = "attention_mask" in inspect.signature(encoder.forward).parameters
-    return not masked or kind in _READ_PADDING
+    return not takes(encoder, "attention_mask") or kind in _READ_PADDING

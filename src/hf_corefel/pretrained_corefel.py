@@ -133,7 +133,8 @@ class CorefELPreTrainedModel(PreTrainedModel):
             place = checked_name(given)
             name, found, adapters = adapters_of(place, options)
             if adapters:
-                kwargs = {**kwargs, **{each: getattr(found, each) for each in HubOptions.names()}}
+                rest = {key: value for key, value in kwargs.items() if key not in HubOptions.names()}
+                kwargs = {**rest, **found.to_kwargs()}
             shapes = saved_shapes(find_weights(name, found, variant=kwargs.get("variant")))
             given = name if adapters else given
         size = None if shapes is None else sum(map(math.prod, shapes.values()))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from transformers.modeling_layers import GradientCheckpointingLayer
 
-__all__ = ["WindowEncoder", "indivisible_modules"]
+__all__ = ["WindowEncoder", "indivisible_modules", "takes"]
 
 
 class WindowEncoder(nn.Module):
@@ -23,7 +24,7 @@ class WindowEncoder(nn.Module):
         super().__init__()
         self.model = encoder
         self.by_length = by_length
-        self._is_masked = "attention_mask" in inspect.signature(encoder.forward).parameters
+        self._is_masked = takes(encoder, "attention_mask")
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, piece_positions: Tensor) -> Tensor:
         """Encodes every window that holds something.
@@ -58,6 +59,14 @@ class WindowEncoder(nn.Module):
             part = self.model(input_ids=input_ids[same, :size], **given).last_hidden_state
             parts.append(nn.functional.pad(part, (0, 0, 0, input_ids.shape[1] - size)))
         return torch.cat(parts)[torch.argsort(order)]
+
+
+def takes(encoder: Any, name: str) -> bool:
+    """Whether an encoder's forward pass has an argument of a name, or leaves all names of a text's inputs open."""
+    parameters = inspect.signature(encoder.forward).parameters
+    is_open = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values())
+    reads_text = getattr(encoder, "main_input_name", "input_ids") == "input_ids"
+    return name in parameters or (is_open and reads_text and "input_ids" not in parameters)
 
 
 def indivisible_modules(encoder: nn.Module) -> list[str]:
