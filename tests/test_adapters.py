@@ -281,7 +281,7 @@ REPLACED: dict[str, Callable[[Any], object]] = {
 @pytest.mark.parametrize("name", REPLACED)
 def test_a_model_that_would_load_as_another_is_not_saved(name: str, model: CorefELModel, tmp_path: Path) -> None:
     REPLACED[name](model)
-    with pytest.raises(ValueError, match="save_pretrained: the model"):
+    with pytest.raises(ValueError, match=r"save_pretrained: (the model|weights of torch's quantize_dynamic)"):
         model.save_pretrained(tmp_path / "model")
     assert not (tmp_path / "model").exists()
 

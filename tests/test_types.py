@@ -123,7 +123,9 @@ def test_results_have_the_keys_of_their_types(
         assert seen == set(ClusterResult.__annotations__)
         mentions = [m for result in results for cluster in result["clusters"] for m in cluster["mentions"]]
         assert {key for mention in mentions for key in mention} == set(MentionResult.__annotations__)
-        assert {key for result in results for key in result} == set(DocumentResult.__annotations__)
+        (in_words,) = annotate([["Anna", "Berg"]], is_split_into_words=True)
+        assert_is(in_words, DocumentResult)
+        assert {key for result in (*results, in_words) for key in result} == set(DocumentResult.__annotations__)
 
 
 def test_documents_have_the_keys_of_their_type() -> None:
@@ -146,6 +148,6 @@ def test_documents_have_the_keys_of_their_type() -> None:
 
 def test_types_say_at_run_time_which_keys_are_required() -> None:
     assert DocumentResult.__required_keys__ == {"text", "clusters", "warnings"}
-    assert DocumentResult.__optional_keys__ == {"id", "resolved_text"}
+    assert DocumentResult.__optional_keys__ == {"id", "resolved_text", "word_offsets"}
     assert ClusterResult.__optional_keys__ == {"url", "alternatives"}
     assert MentionResult.__optional_keys__ == {"parent"}
