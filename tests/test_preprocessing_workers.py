@@ -6,8 +6,7 @@ import inspect
 import itertools
 import multiprocessing
 import os
-import subprocess
-import sys
+import pickle
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -286,39 +285,29 @@ def test_wrong_numbers_are_refused_before_anything_is_read(
         load_pipeline(tiny_folder, batch_size=0)
 
 
-# Processes of their own: a start method is chosen once, and torch's threads are the process's.
-_SCRIPT = """
-import pickle, sys
-import torch
-
-if __name__ == "__main__":
-    torch.multiprocessing.set_start_method(sys.argv[1])
-    torch.set_num_threads(4)
-    from hf_corefel.pipeline_corefel import load_pipeline
-
-    annotate = load_pipeline(sys.argv[2])
-    texts = ["Anna Berg met Carl Moss in Oslo . Moss praised her .", "", "Norway won again ."]
-    assert any(result["clusters"] for result in annotate(texts))
-    assert len(pickle.dumps(annotate._preparation({}, 1))) < 1_000_000, "the model stays here"
-    # Entities of now are known to the workers of a call.
-    annotate.processor.knowledge_base.add("Anna_Berg_(new)", ["Anna Berg"], prior=1.0)
-    expected = annotate(texts, top_k=9)
-    assert "Anna_Berg_(new)" in str(expected)
-    assert annotate(texts, top_k=9, num_workers=1) == expected
-    print("done")
-"""
-
-
 @pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_workers_start_as_processes_do(method: str, tiny_folder: Path, tmp_path: Path) -> None:
+def test_workers_start_as_processes_do(method: str, tiny_folder: Path, tiny_documents: list[Document]) -> None:
+    """Also after the model has run on torch's threads; and they know the entities of now."""
     if method not in multiprocessing.get_all_start_methods():
         pytest.skip(f"this system has no {method}")
-    script = tmp_path / "annotate.py"
-    script.write_text(_SCRIPT, encoding="utf-8")
-    environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
-    command = [sys.executable, str(script), method, str(tiny_folder)]
-    done = subprocess.run(
-        command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == "done\n"
+    annotate = load_pipeline(tiny_folder)
+    texts = [document.text for document in tiny_documents]
+    before, threads = multiprocessing.get_start_method(), torch.get_num_threads()
+    multiprocessing.set_start_method(method, force=True)
+    torch.set_num_threads(4)
+    try:
+        assert "Anna_Berg_(new)" not in str(annotate(texts, top_k=9))
+        annotate.processor.knowledge_base.add("Anna_Berg_(new)", ["Anna Berg"], prior=1.0)
+        expected = annotate(texts, top_k=9)
+        assert "Anna_Berg_(new)" in str(expected)
+        assert annotate(texts, top_k=9, num_workers=1) == expected
+    finally:
+        multiprocessing.set_start_method(before, force=True)
+        torch.set_num_threads(threads)
+
+
+def test_what_is_sent_to_a_spawned_worker_has_no_model(annotate: CorefELPipeline) -> None:
+    weights = sum(value.nbytes for value in annotate.model.state_dict().values())
+    sent = pickle.dumps(annotate._preparation({"max_kept_spans": 3}, 1))
+    assert len(sent) < weights / 2
+    assert pickle.loads(sent).func.__self__.model is None
