@@ -118,8 +118,8 @@ def to_pandas(results: Iterable[Any] | Any) -> pandas.DataFrame:
     - ``begin``, ``end``, ``text``: offsets of the mention in code points, and its surface.
     - ``cluster``: number of its cluster in the document, from 0.
     - ``entity``, ``url``: what the cluster is linked to; missing for NIL.
-    - ``probability``, ``edge_probability``, ``link_probability`` of the mention, and ``cluster_probability``;
-      missing in gold data.
+    - ``probability``, ``edge_probability``, ``link_probability``: those of the mention; missing in gold data.
+    - ``cluster_probability``: that of its cluster; missing in gold data.
 
     Ids are Int64 when all of them are integers, as in the table that they come from, and strings otherwise.
 
