@@ -35,12 +35,16 @@ def scores(annotate: Any) -> torch.Tensor:
 
 @pytest.mark.parametrize("attention", ["eager", pytest.param("flex_attention", marks=pytest.mark.slow)])
 def test_every_attention_reads_windows_alike(tiny_folder: Path, attention: str) -> None:
+    if attention == "flex_attention" and not BertModel._supports_flex_attn:
+        pytest.skip("this release's BERT has no flex attention")
     loaded = load_pipeline(tiny_folder, attn_implementation=attention)
     assert loaded.model.encoder.model.config._attn_implementation == attention
     torch.testing.assert_close(scores(loaded), scores(load_pipeline(tiny_folder)), rtol=1e-4, atol=1e-4)
 
 
 def test_an_attention_of_ones_own_is_taken(tiny_folder: Path) -> None:
+    if not BertModel._supports_attention_backend:
+        pytest.skip("this release's BERT takes its own attentions only")
     masks: list[Any] = []
 
     def attend(module: Any, query: Any, key: Any, value: Any, attention_mask: Any, **kwargs: Any) -> Any:

@@ -77,7 +77,7 @@ def test_all_heads_are_compiled(
     processor = tiny_processor(model.config)
     compiled = torch.compile(model, dynamic=True, backend=backend)
     with torch.no_grad():
-        for documents in (tiny_documents, tiny_documents[:1], [TEXT] * 2):
+        for documents in (tiny_documents, [TEXT] * 2):
             batch = processor(documents)
             one, other = model(**batch), compiled(**batch)
             assert torch.equal(one.kept, other.kept)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -245,3 +246,12 @@ def test_version_and_help() -> None:
     assert status == 0
     assert "annotate" in out
     assert "evaluate" in out
+
+
+def test_libraries_for_other_tasks_say_nothing(tiny_folder: Path, tmp_path: Path) -> None:
+    """What quantises models tells of missing kernels when it is imported, which transformers does where it is there."""
+    pytest.importorskip("torchao")
+    (tmp_path / "text.txt").write_text("Anna Berg met Carl Moss.")
+    command = [sys.executable, "-m", "hf_corefel.cli", "annotate", "text.txt", "--model", str(tiny_folder)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=120)
+    assert "Anna_Berg" in done.stdout and done.stderr == ""

@@ -26,7 +26,7 @@ from hf_corefel.cli.options import (
 from hf_corefel.cli.publish import publish
 from hf_corefel.cli.rendering import ProgressBar, scores_table, show
 from hf_corefel.cli.running import Commands, run
-from hf_corefel.cli.silence import silent_transformers
+from hf_corefel.cli.silence import silent_imports, silent_transformers
 from hf_corefel.version import __version__
 
 __all__ = ["app", "main"]
@@ -58,6 +58,7 @@ def _options(
     ] = False,
 ) -> None:
     del version  # the callback has dealt with it
+    silent_imports()
 
 
 @app.command()

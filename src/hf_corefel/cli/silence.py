@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["silent_transformers"]
+__all__ = ["silent_imports", "silent_transformers"]
+
+# What transformers imports where it is installed, and what that says of kernels for other machines as it is imported.
+_TALKATIVE = ("torchao", "torch.utils._pytree")
+
+
+def silent_imports() -> None:
+    """Keeps libraries that a command imports from reporting what they lack, which nobody asked for."""
+    for name in _TALKATIVE:
+        logging.getLogger(name).setLevel(logging.ERROR)
 
 
 @contextmanager
@@ -16,18 +26,18 @@ def silent_transformers() -> Iterator[None]:
     ``trust_remote_code=False``; this holds for whatever transformers loads without passing that on.
     """
     from transformers import dynamic_module_utils
-    from transformers.utils import logging
+    from transformers.utils import logging as messages
 
-    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    verbosity, bars = messages.get_verbosity(), messages.is_progress_bar_enabled()
     patience = dynamic_module_utils.TIME_OUT_REMOTE_CODE
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
+    messages.set_verbosity_error()
+    messages.disable_progress_bar()
     # Seconds to wait for an answer: with none, it is an error that there is code to run.
     dynamic_module_utils.TIME_OUT_REMOTE_CODE = 0
     try:
         yield
     finally:
         dynamic_module_utils.TIME_OUT_REMOTE_CODE = patience
-        logging.set_verbosity(verbosity)
+        messages.set_verbosity(verbosity)
         if bars:
-            logging.enable_progress_bar()
+            messages.enable_progress_bar()
