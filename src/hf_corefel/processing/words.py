@@ -169,7 +169,7 @@ def has_more_words(text: str, limit: int, words: Sequence[tuple[int, int]] | Non
     """Return whether a text has more words than a limit, without splitting all of a text that is far beyond it.
 
     Words are those of `split_words`, and a longer one than 100 code points counts once for each 100, as what it costs
-    does. The signs of an emoji that is one word are counted one by one.
+    does. The signs of an emoji that is one word, and accents that stand on no letter, are counted one by one.
 
     Args:
         text: The text.
