@@ -102,9 +102,12 @@ KINDS: dict[str, Callable[[], peft.PeftConfig]] = {
     "VeRA": lambda: peft.VeraConfig(target_modules=TARGETS, r=4),
     "LN tuning": lambda: peft.LNTuningConfig(target_modules=["LayerNorm"]),
 }
+_BY_DEFAULT = ("LoRA", "DoRA", "pieces", "IA3", "OFT")
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", [kind if kind in _BY_DEFAULT else pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS]
+)
 def test_every_kind_is_loaded_as_it_was(kind: str, model: CorefELModel, scores: Any, tmp_path: Path) -> None:
     before = scores(model)
     adapted = shaken(get_peft_model(model, KINDS[kind]()))
