@@ -22,7 +22,13 @@ def test_the_page_lists_what_is_tried() -> None:
     assert SCRIPT.table(list(SHOWN.values())) in SCRIPT.PAGE.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("kind", SCRIPT.ARCHITECTURES)
+# Every second one, and those that are treated in another way; all with the slow tests.
+BY_DEFAULT = {*SCRIPT.ARCHITECTURES[::2], "t5", "bart", "squeezebert", "convbert", "fnet", "funnel", "big_bird"}
+
+
+@pytest.mark.parametrize(
+    "kind", [k if k in BY_DEFAULT else pytest.param(k, marks=pytest.mark.slow) for k in SCRIPT.ARCHITECTURES]
+)
 def test_an_architecture_does_what_the_page_says(kind: str) -> None:
     if kind not in CONFIG_MAPPING:
         pytest.skip("this release of transformers does not know it")
