@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -168,10 +168,11 @@ def _here(base: str, name: str, options: HubOptions, config: str) -> str:
 
 
 def _file(name: str, file: str, options: HubOptions, subfolder: str) -> str | None:
+    if subfolder:
+        options = replace(options, subfolder=subfolder)
     found: str | None = cached_file(
         name,
         file,
-        subfolder=subfolder,
         _raise_exceptions_for_missing_entries=False,
         _raise_exceptions_for_connection_errors=False,
         **options.to_kwargs(),

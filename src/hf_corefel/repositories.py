@@ -55,7 +55,7 @@ class HubOptions:
 
     def at(self, revision: str | None) -> HubOptions:
         """The options for another repository, at a revision of that one."""
-        return replace(self, revision=revision)
+        return replace(self, revision=revision, subfolder=None)
 
     def to_kwargs(self) -> dict[str, Any]:
         """The options as keyword arguments, those that were not set left out."""
