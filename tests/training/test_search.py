@@ -76,6 +76,7 @@ def test_defaults_maximise_the_mean_f1_over_values_that_act(searching: MakeTrain
     assert rates[-1] == (best.hyperparameters["encoder_learning_rate"], best.hyperparameters["task_learning_rate"])
 
 
+@pytest.mark.slow
 def test_default_space_tunes_epochs_where_they_count(searching: MakeTrainer) -> None:
     trial = optuna.trial.FixedTrial(
         {
@@ -102,6 +103,7 @@ def test_frozen_encoder_has_no_rate_to_search_for(
     assert set(best.hyperparameters) == {"task_learning_rate", "per_device_train_batch_size"}
 
 
+@pytest.mark.slow
 def test_space_of_transformers_tunes_a_rate_that_acts(searching: MakeTrainer) -> None:
     """Higher base rates move the weights further."""
     distances: dict[float, float] = {}
@@ -125,6 +127,7 @@ def test_space_of_transformers_tunes_a_rate_that_acts(searching: MakeTrainer) ->
     assert distances[rates[0]] < 0.5 * distances[rates[-1]]
 
 
+@pytest.mark.slow
 def test_minimum_is_of_the_loss(searching: MakeTrainer) -> None:
     best, study = study_of(searching(), n_trials=2, direction="minimize", sampler=sampler())
     assert study.direction == optuna.study.StudyDirection.MINIMIZE and best.objective > 1.0
@@ -133,6 +136,7 @@ def test_minimum_is_of_the_loss(searching: MakeTrainer) -> None:
     assert evaluation_loss({"eval_score": 0.5, "eval_loss": 9.0}) == 9.0
 
 
+@pytest.mark.slow
 def test_objectives_of_the_user(searching: MakeTrainer) -> None:
     best, _ = study_of(
         searching(),
@@ -179,6 +183,7 @@ def test_values_that_would_not_act_are_named(
         searching(**arguments).hyperparameter_search(n_trials=1, backend="optuna", hp_space=lambda trial: values)
 
 
+@pytest.mark.slow
 def test_values_that_are_refused_are_refused_in_a_trial(searching: MakeTrainer) -> None:
     with pytest.raises(ValueError, match=r"^label_smoothing_factor must be 0.0"):
         searching().hyperparameter_search(
@@ -186,6 +191,7 @@ def test_values_that_are_refused_are_refused_in_a_trial(searching: MakeTrainer) 
         )
 
 
+@pytest.mark.slow
 def test_share_of_a_warmup_is_not_cut_to_a_whole_number(searching: MakeTrainer) -> None:
     name = "warmup_ratio" if hasattr(searching().args, "warmup_ratio") else "warmup_steps"
     trainer = searching(max_steps=8)
