@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
@@ -37,13 +38,14 @@ class PlacedMention(NamedTuple):
         return self.cluster.entity
 
 
-class ResultViews:
+class ResultViews(ABC):
     """What a result offers beside its fields, as `AnnotatedDocument` and as the dict that the pipeline gives."""
 
     __slots__ = ()
 
+    @abstractmethod
     def _document(self) -> AnnotatedDocument:
-        raise NotImplementedError
+        """The result as an object."""
 
     @overload
     def get_clusters(self, as_strings: Literal[True] = True) -> list[list[str]]: ...

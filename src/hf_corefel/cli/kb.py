@@ -5,19 +5,19 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from enum import StrEnum
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
-import numpy as np
 import typer
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from hf_corefel.cli.kb_building import build_table, not_empty, read_entities
 from hf_corefel.cli.messages import complain, fail, json_for_stdout
 from hf_corefel.cli.options import (
     QuietOption,
@@ -31,19 +31,14 @@ from hf_corefel.cli.options import (
 from hf_corefel.cli.rendering import ProgressBar, printable, show
 from hf_corefel.cli.silence import silent_transformers
 from hf_corefel.kb import (
-    AliasRow,
     KnowledgeBase,
     KnowledgeBaseError,
     Projection,
-    Vectorizer,
     read_alias_jsonl,
     read_counts,
-    read_jsonl,
-    read_wikipedia2vec_text,
 )
 from hf_corefel.kb.hub import KNOWLEDGE_BASE_FOLDER
-from hf_corefel.kb.importers import count_rows, title_rows
-from hf_corefel.kb.readers import shown
+from hf_corefel.kb.importers import count_rows
 
 __all__ = ["kb_app"]
 
@@ -51,11 +46,7 @@ kb_app = typer.Typer(name="kb", no_args_is_help=True, help="Build, look at and c
 
 # As in `repositories`, which imports more than looking up needs.
 FINGERPRINT_FILE = "fingerprint.json"
-_FIELDS = ("description", "wikidata", "url")
 _DESCRIPTION_WIDTH = 60
-_VECTORS_AT_ONCE = 256
-
-_Row = TypeVar("_Row")
 
 
 class FallbackName(StrEnum):
@@ -167,12 +158,12 @@ def build(
         options["max_candidates"] = max_candidates
     with _or_fail(f"build {out}", quiet=quiet):
         if entities is not None:
-            options.update(_read_entities(entities))
+            options.update(read_entities(entities))
         if end2end is not None:
             kb = KnowledgeBase.from_end2end_neural_el(end2end, unseen=unseen, **options)
         else:
-            rows = [row for path in aliases or [] for row in _not_empty(path, read_alias_jsonl(path, unseen=unseen))]
-            counted = chain.from_iterable(_not_empty(path, read_counts(path)) for path in counts or [])
+            rows = [row for path in aliases or [] for row in not_empty(path, read_alias_jsonl(path, unseen=unseen))]
+            counted = chain.from_iterable(not_empty(path, read_counts(path)) for path in counts or [])
             rows += count_rows(counted, unseen)
             source = vectors_of or model
             known = None if source is None else _open(source)
@@ -180,86 +171,11 @@ def build(
             if known is not None and model is not None:
                 vectorizer = _vectorizer(known, model, trust_remote_code)
             with ProgressBar("Making vectors", None, shown=vectorizer is not None and not quiet) as progress:
-                kb = _build(rows, wikipedia2vec, known, options, vectorizer, progress.update)
+                kb = build_table(rows, wikipedia2vec, known, options, vectorizer, progress.update)
         if kb.num_surfaces == 0:
             raise KnowledgeBaseError(f"no surface has a candidate in {', '.join(sources)}; nothing was saved")
         kb.save_pretrained(out)
     show(_size_line(out, kb))
-
-
-def _not_empty(path: Path, rows: Iterable[_Row]) -> Iterator[_Row]:
-    """The rows of a file.
-
-    Raises:
-        KnowledgeBaseError: When it has none.
-    """
-    row = None
-    for row in rows:
-        yield row
-    if row is None:
-        raise KnowledgeBaseError(f"{path}: the file holds no rows; nothing was saved")
-
-
-def _build(
-    rows: list[AliasRow],
-    wikipedia2vec: Path | None,
-    known: KnowledgeBase | None,
-    options: dict[str, Any],
-    vectorizer: Vectorizer | None,
-    progress: Callable[[int, int], None],
-) -> KnowledgeBase:
-    wanted = {entity for row in rows for entity, _ in row.candidates}
-    if wikipedia2vec is not None:
-        options["vectors"] = read_wikipedia2vec_text(wikipedia2vec, wanted if rows else None)
-        rows = rows or list(title_rows(options["vectors"][0]))
-    if known is not None:
-        wanted.update(*(options.get(field, {}) for field in ("descriptions", "wikidata", "urls")))
-        if not wanted:
-            raise KnowledgeBaseError("the tables have no entity")
-        options["vectors"] = _vectors_of(known, sorted(wanted), options.get("descriptions", {}), vectorizer, progress)
-        options["projection"] = known.projection
-    return KnowledgeBase.build(rows, **options)
-
-
-def _vectors_of(
-    known: KnowledgeBase,
-    names: list[str],
-    descriptions: dict[str, str],
-    vectorizer: Vectorizer | None,
-    progress: Callable[[int, int], None],
-) -> tuple[list[str], np.ndarray]:
-    """The vectors that a knowledge base has of entities; those that it lacks are made, or drawn as it draws them."""
-    ids = {name: known.entity_id(name) for name in names}
-    new = [name for name, number in ids.items() if number is None or not known.has_vector([number])[0]]
-    if len(new) == len(names) and vectorizer is None:
-        raise KnowledgeBaseError("the knowledge base of --vectors-of has none of these entities; --model makes vectors")
-    # Drawn here, for the new table's draws would be like the few vectors that it has.
-    vectors = {name: known.vector_for(name) for name in names}
-    for start in range(0, len(new) if vectorizer is not None else 0, _VECTORS_AT_ONCE):
-        part = new[start : start + _VECTORS_AT_ONCE]
-        assert vectorizer is not None
-        vectors.update(zip(part, vectorizer(part, [descriptions.get(name) for name in part]), strict=True))
-        progress(start + len(part), len(new))
-    return names, np.stack([vectors[name] for name in names])
-
-
-def _read_entities(path: Path) -> dict[str, dict[str, str]]:
-    """The keyword arguments of `KnowledgeBase.build` that a file of entities gives."""
-    found: dict[str, dict[str, str]] = {"descriptions": {}, "wikidata": {}, "urls": {}}
-    for where, data in _not_empty(path, read_jsonl(path)):
-        if not isinstance(data, dict) or not isinstance(data.get("entity"), str):
-            raise KnowledgeBaseError(f"{where}: expected an object with the string 'entity', got {shown(data)}")
-        unknown = sorted(set(data) - {"entity", *_FIELDS})
-        if unknown:
-            raise KnowledgeBaseError(
-                f"{where}: unknown field {shown(unknown[0])}; the known fields are {', '.join(_FIELDS)}"
-            )
-        for field, texts in zip(_FIELDS, found.values(), strict=True):
-            if data.get(field) is not None:
-                if not isinstance(data[field], str):
-                    raise KnowledgeBaseError(f"{where}: field {field!r}: expected a string, got {shown(data[field])}")
-                texts[data["entity"]] = data[field]
-    return found
 
 
 @kb_app.command()
