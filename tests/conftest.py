@@ -19,6 +19,17 @@ os.environ["TOKENIZERS_PARALLELISM"] = "false"
 os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
 
 
+@pytest.fixture(autouse=True)
+def environ_stays_the_same_object() -> Iterator[None]:
+    """Puts back `os.environ`, for which datasets puts a copy where it maps in several processes.
+
+    Whatever holds the object from before, as rich does, would not see what a later test sets.
+    """
+    environ = os.environ
+    yield
+    os.environ = environ  # noqa: B003
+
+
 @pytest.fixture
 def caplog(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture]:
     """Log records of this package too, which go where those of transformers go: not to the root logger by itself."""
