@@ -49,3 +49,16 @@ def make_trainer(
         return CorefELTrainer(**{**given, "args": args, **datasets, **keywords})
 
     return make
+
+
+@pytest.fixture
+def keeps_the_best() -> dict[str, Any]:
+    """Arguments that evaluate and save after every step, and end with the model whose score ``mine`` was the best."""
+    return {
+        "eval_strategy": "steps",
+        "eval_steps": 1,
+        "save_strategy": "steps",
+        "save_steps": 1,
+        "load_best_model_at_end": True,
+        "metric_for_best_model": "mine",
+    }

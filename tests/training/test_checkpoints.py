@@ -209,7 +209,9 @@ def test_trainer_resumes_from_what_is_whole(make_trainer: MakeTrainer, checkpoin
 
 
 @pytest.mark.parametrize("how", ["flipped", "0.5", "missing"])
-def test_best_checkpoint_that_is_broken_is_not_loaded(make_trainer: MakeTrainer, tmp_path: Path, how: str) -> None:
+def test_best_checkpoint_that_is_broken_is_not_loaded(
+    make_trainer: MakeTrainer, tmp_path: Path, how: str, keeps_the_best: dict[str, Any]
+) -> None:
     best = tmp_path / "run" / "checkpoint-1"
 
     class Spoil(TrainerCallback):
@@ -223,12 +225,7 @@ def test_best_checkpoint_that_is_broken_is_not_loaded(make_trainer: MakeTrainer,
     trainer = make_trainer(
         keywords={"compute_metrics": lambda prediction: {"mine": next(scores)}},
         max_steps=2,
-        eval_strategy="steps",
-        eval_steps=1,
-        save_strategy="steps",
-        save_steps=1,
-        load_best_model_at_end=True,
-        metric_for_best_model="mine",
+        **keeps_the_best,
         callbacks=[Spoil()],
     )
     with pytest.raises(BrokenCheckpointError, match=r"checkpoint-1.*model\.safetensors") as raised:

@@ -155,17 +155,12 @@ def test_compute_metrics_is_given_documents(make_trainer: MakeTrainer, tiny_docu
     assert calls[1].label_ids == tiny_documents[1:]
 
 
-def test_metric_of_the_user_chooses_the_best_model(make_trainer: MakeTrainer) -> None:
+def test_metric_of_the_user_chooses_the_best_model(make_trainer: MakeTrainer, keeps_the_best: dict[str, Any]) -> None:
     values = iter([1.0, 3.0, 2.0])
     trainer = make_trainer(
         keywords={"compute_metrics": lambda prediction: {"mine": next(values)}},
         max_steps=3,
-        eval_strategy="steps",
-        eval_steps=1,
-        save_strategy="steps",
-        save_steps=1,
-        load_best_model_at_end=True,
-        metric_for_best_model="mine",
+        **keeps_the_best,
     )
     trainer.train()
     assert trainer.state.best_model_checkpoint.endswith("checkpoint-2")
