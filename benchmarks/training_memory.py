@@ -43,7 +43,13 @@ def measure(length: int, options: argparse.Namespace) -> tuple[float, int]:
     """GiB that this process held at most, and the parts that the document was cut into."""
     import torch
 
-    from hf_corefel import CorefELModel, CorefELProcessor, CorefELTrainer, CorefELTrainingArguments, bundled_checkpoint
+    from hf_corefel import (
+        CorefELModel,
+        CorefELProcessor,
+        CorefELTrainer,
+        CorefELTrainingArguments,
+        bundled_checkpoint,
+    )
 
     torch.set_num_threads(1)
     model = CorefELModel.from_pretrained(bundled_checkpoint())

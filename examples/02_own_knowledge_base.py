@@ -19,8 +19,8 @@ import numpy as np
 from transformers import AutoModel, AutoTokenizer, pipeline
 
 from hf_corefel import KnowledgeBase, bundled_checkpoint
-from hf_corefel.entity_vectors import vectors_from_titles
 from hf_corefel.kb import read_alias_jsonl
+from hf_corefel.kb.entity_vectors import vectors_from_titles
 from hf_corefel.pipeline_corefel import load_pipeline
 
 

@@ -19,8 +19,8 @@ import numpy as np
 from transformers import AutoModel, AutoTokenizer
 
 from hf_corefel.corpora import read_aida, read_dwie_annotations
-from hf_corefel.entity_vectors import vectors_from_titles
 from hf_corefel.kb import AliasRow, KnowledgeBase, KnowledgeBaseError, read_alias_jsonl, read_jsonl
+from hf_corefel.kb.entity_vectors import vectors_from_titles
 from hf_corefel.kb.normal_form import folded_form, normal_form
 from hf_corefel.kb.readers import read_lines
 

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from hf_corefel import CorefELModel, CorefELProcessor, bundled_checkpoint
-from hf_corefel.entity_vectors import fit_projection
 from hf_corefel.evaluation import evaluate_corpus
 from hf_corefel.hub import BUNDLED, model_card_of_folder, save_fingerprint
 from hf_corefel.kb import read_jsonl
+from hf_corefel.kb.entity_vectors import fit_projection
 from hf_corefel.processing_corefel import KNOWLEDGE_BASE_FOLDER
 
 _LIMIT_MB = 80

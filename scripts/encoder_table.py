@@ -12,7 +12,7 @@ import torch
 from transformers import CONFIG_MAPPING, AutoConfig
 
 from hf_corefel import CorefELConfig, CorefELModel
-from hf_corefel.encoders import REFUSED
+from hf_corefel.loading.encoders import REFUSED
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "encoders.md"
 _BEGIN, _END = "<!-- encoders:begin -->\n", "<!-- encoders:end -->\n"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hf_corefel import CorefELModel, CorefELPipeline, CorefELProcessor
-from hf_corefel.entity_vectors import fit_projection, projects_from
+from hf_corefel.kb.entity_vectors import fit_projection, projects_from
 from hf_corefel.pipeline_corefel import load_pipeline
 
 

@@ -41,7 +41,8 @@ def heavy():
 
 assert hf_corefel.__version__ == __version__ and metric_path().endswith("coref_el")
 assert KnowledgeBase.build([("Oslo", [("Oslo", 1.0)])]).candidates("Oslo")[0].entity == "Oslo"
-rooms = {"corpora", "documents", "formats", "heads", "hub", "kb", "metrics", "processing", "training", "trees", "types"}
+rooms = {"corpora", "decoding", "documents", "evaluation", "formats", "heads", "hub", "kb", "layers", "metrics"}
+rooms |= {"loading", "pipelines", "processing", "resolving", "training", "trees"}
 assert {*hf_corefel.__all__, *rooms} <= set(dir(hf_corefel)) and dir(hf_corefel) == sorted(dir(hf_corefel))
 assert not hasattr(hf_corefel, "nothing_of_this_name") and not hasattr(hf_corefel, "_nothing")
 assert not heavy(), heavy()
@@ -185,14 +186,14 @@ def test_a_broken_torch_breaks_nobody_elses_import() -> None:
 MENDED = """
 import sys, warnings
 
-sys.modules["hf_corefel.annotating"] = None  # as if the import failed
+sys.modules["hf_corefel.decoding.annotating"] = None  # as if the import failed
 import hf_corefel
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", RuntimeWarning)
     import transformers
     from transformers.pipelines import PIPELINE_REGISTRY
 assert "coref-el" not in PIPELINE_REGISTRY.get_supported_tasks()
-del sys.modules["hf_corefel.annotating"]
+del sys.modules["hf_corefel.decoding.annotating"]
 import hf_corefel.layers, hf_corefel.hub
 assert "coref-el" in PIPELINE_REGISTRY.get_supported_tasks()
 """
@@ -200,3 +201,30 @@ assert "coref-el" in PIPELINE_REGISTRY.get_supported_tasks()
 
 def test_registering_that_failed_is_tried_again() -> None:
     run(MENDED)
+
+
+OLD_NAMES = """
+import sys, warnings
+
+warnings.simplefilter("error")
+import hf_corefel
+from hf_corefel.moved import MOVED
+
+for old, new in MOVED.items():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        module = __import__(f"hf_corefel.{old}", fromlist=["x"])
+    said = [str(w.message) for w in caught if w.category is DeprecationWarning and "hf_corefel" in str(w.message)]
+    assert said == [f"hf_corefel.{old} is now hf_corefel.{new}"], (old, said)
+    assert module is sys.modules[f"hf_corefel.{new}"] and module.__spec__.name == f"hf_corefel.{new}", old
+
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    from hf_corefel.mentions import Mention
+    assert Mention is hf_corefel.Mention
+from hf_corefel.documents.mentions import Mention  # the new names say nothing
+"""
+
+
+def test_modules_are_found_under_their_names_of_old() -> None:
+    run(OLD_NAMES)

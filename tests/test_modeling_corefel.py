@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from hf_corefel import CorefELConfig, CorefELModel, CorefELOutput, CorefELProcessor, Document
-from hf_corefel.annotating import decode_batch
 from hf_corefel.configuration_corefel import HEADS
+from hf_corefel.decoding.annotating import decode_batch
 from hf_corefel.heads import GoldClustering
 
 Make = Callable[..., CorefELModel]

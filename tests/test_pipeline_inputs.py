@@ -21,10 +21,10 @@ from torch.utils.data import ConcatDataset, IterableDataset, Subset
 from transformers.pipelines.pt_utils import KeyDataset, KeyPairDataset
 
 from hf_corefel import AnnotatedDocument, Cluster, CorefELPipeline, Document, DocumentError, Mention
-from hf_corefel.extra_fields import ExtraFieldWarning
+from hf_corefel.documents.extra_fields import ExtraFieldWarning
 from hf_corefel.formats import read_jsonl, write_jsonl
-from hf_corefel.handed_over import LazyResults
 from hf_corefel.pipeline_corefel import load_pipeline
+from hf_corefel.pipelines.handed_over import LazyResults
 
 
 @pytest.fixture(scope="module")

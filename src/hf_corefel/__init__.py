@@ -25,29 +25,31 @@ from .documents import (
     Parent,
     Turn,
 )
+from .documents.views import to_columns, to_pandas
 from .kb import KnowledgeBase
+from .moved import MOVED, find_moved_modules, module_that_moved
 from .registration import ensure_registered, register_with_transformers
 from .version import __version__
-from .views import to_columns, to_pandas
 
 if TYPE_CHECKING:
     # What `_attribute` finds. Submodules under their own names, which is how type checkers know what is handed on.
     from . import corpora as corpora
+    from . import decoding as decoding
     from . import documents as documents
-    from . import entity_vectors as entity_vectors
     from . import evaluation as evaluation
     from . import formats as formats
     from . import heads as heads
     from . import hub as hub
     from . import kb as kb
+    from . import layers as layers
     from . import metrics as metrics
     from . import processing as processing
+    from . import resolving as resolving
     from . import training as training
     from . import trees as trees
-    from . import types as types
     from .configuration_corefel import CorefELConfig
     from .corpora.loading import load_aida, load_aida_plus, load_dwie, load_gum
-    from .features import DOCUMENT_FEATURES, RESULT_FEATURES
+    from .documents.features import DOCUMENT_FEATURES, RESULT_FEATURES
     from .modeling_corefel import CorefELModel, CorefELOutput, CorefELPreTrainedModel
     from .pipeline_corefel import CorefELPipeline, bundled_checkpoint, load_pipeline
     from .processing_corefel import CorefELProcessor
@@ -96,7 +98,7 @@ _ON_TRANSFORMERS = {
 }
 _ON_DATASETS = {
     **dict.fromkeys(("load_aida", "load_aida_plus", "load_dwie", "load_gum"), ".corpora.loading"),
-    **dict.fromkeys(("DOCUMENT_FEATURES", "RESULT_FEATURES"), ".features"),
+    **dict.fromkeys(("DOCUMENT_FEATURES", "RESULT_FEATURES"), ".documents.features"),
 }
 
 
@@ -112,6 +114,8 @@ def _attribute(name: str) -> Any:
         return getattr(import_module(_ON_TRANSFORMERS[name], __name__), name)
     if name in _ON_DATASETS:
         return getattr(import_module(_ON_DATASETS[name], __name__), name)
+    if name in MOVED:
+        return module_that_moved(name)
     # ``import hf_corefel`` is enough for ``hf_corefel.trees.SpanningTreeDistribution``.
     if not name.startswith("_") and find_spec(f".{name}", __name__) is not None:
         return import_module(f".{name}", __name__)
@@ -129,3 +133,4 @@ def __dir__() -> list[str]:
 
 
 register_with_transformers()
+find_moved_modules()

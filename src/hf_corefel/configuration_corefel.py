@@ -12,7 +12,7 @@ from typing import Any
 
 from transformers import AutoConfig, PretrainedConfig
 
-from .field_checks import (
+from .configuration.field_checks import (
     NUMBERS,
     SCOPE_FIELDS,
     check_encoder_sizes,
@@ -21,8 +21,8 @@ from .field_checks import (
     check_scopes,
     check_spelling,
 )
-from .foreign_code import encoder_config_of, refuse_code, without_code
 from .heads import EDGE_ACTIVATIONS, HEADS, ROOT_SCORES
+from .loading.foreign_code import encoder_config_of, refuse_code, without_code
 from .utils.json_files import read_json_object
 
 __all__ = ["HEADS", "HEAD_MODULES", "OWN_FIELDS", "SCOPE_FIELDS", "CorefELConfig", "longest_span", "readable_positions"]
@@ -135,7 +135,7 @@ class CorefELConfig(PretrainedConfig):
             expected at others (not in the paper).
         forbid_nested: No cluster holds a phrase and its own part ("their" and "their house"), and of two spellings of
             a mention, one within the other ("the Bundestag" and "Bundestag"), only one is found; see
-            `hf_corefel.nesting`. The paper has no such rule.
+            `hf_corefel.decoding.nesting`. The paper has no such rule.
         dropout: Dropout of span representations and FFNNs.
         mention_loss_weight: Weight of the pruner's loss beside the head's.
         window_size: Pieces a window, special tokens included.

@@ -12,23 +12,21 @@ from torch import Tensor, nn
 from transformers import AutoModel, PretrainedConfig
 from transformers.utils import logging
 
+from .configuration.field_checks import refuse_unknown
 from .configuration_corefel import OWN_FIELDS, CorefELConfig, readable_positions
-from .encoders import make_encoder, reads_padding, text_encoder
-from .field_checks import refuse_unknown
-from .foreign_code import loading_from, mark_foreign, read_encoder_config
-from .head_modules import ENTITIES, ENTITY_ROOT, NIL, PAIR_ROOT, PAIRS, PREFIXES, modules_of
 from .heads import EdgeScores, GoldClustering, Head, make_head
+from .heads.modules import ENTITIES, ENTITY_ROOT, NIL, PAIR_ROOT, PAIRS, PREFIXES, modules_of
 from .layers import EntityScorer, MentionPruner, PairScorer, SpanRepresentation, WindowEncoder, indivisible_modules
 from .layers.entities import expected_entities
 from .layers.enumerated import SpanTensors, score_spans
 from .layers.matches import match_features
+from .layers.model_output import CorefELOutput
 from .layers.nesting import containing_spans, either_way, twin_spans
-from .model_output import CorefELOutput
-from .pretrained_corefel import CorefELPreTrainedModel
-from .relations import relations_of, relations_of_kept, rows_of_kept
-from .repositories import HubOptions, checked_name
-from .utils.forking import one_thread_after_fork
-from .weights import (
+from .layers.relations import relations_of, relations_of_kept, rows_of_kept
+from .loading.encoders import make_encoder, reads_padding, text_encoder
+from .loading.foreign_code import loading_from, mark_foreign, read_encoder_config
+from .loading.repositories import HubOptions, checked_name
+from .loading.weights import (
     WeightsWarning,
     check_size,
     drawn_weights,
@@ -38,6 +36,8 @@ from .weights import (
     size_is_expected,
     some_of,
 )
+from .pretrained_corefel import CorefELPreTrainedModel
+from .utils.forking import one_thread_after_fork
 
 __all__ = ["CorefELModel", "CorefELOutput", "CorefELPreTrainedModel"]
 

@@ -17,15 +17,22 @@ from torch.utils.data import Dataset
 from transformers import AutoModel, Pipeline
 from transformers.pipelines import PIPELINE_REGISTRY
 
-from .adapters import plain_module
-from .agreement import check_agreement
-from .annotating import AnnotationOptions, annotate_batch
+from .decoding.annotating import AnnotationOptions, annotate_batch
 from .documents import AnnotatedDocument, Document
-from .encoded_document import readable_groups
-from .entity_vectors import projects_from, title_vectorizer
-from .evaluation_mode import evaluation_mode
-from .extra_fields import ExtraFields
-from .handed_over import (
+from .documents.extra_fields import ExtraFields
+from .documents.plain_values import plain
+from .documents.types import DocumentResult
+from .hub.fingerprint import check_fingerprint, save_fingerprint
+from .hub.publishing import save_stub
+from .kb import KnowledgeBase
+from .kb.entity_vectors import projects_from, title_vectorizer
+from .loading.adapters import plain_module
+from .loading.agreement import check_agreement
+from .loading.processors import options_beside, processor_beside
+from .loading.repositories import HubOptions, checked_name
+from .loading.silence import DefaultCheckpoint, unsaid_default, without_note_of_device
+from .modeling_corefel import CorefELModel, CorefELOutput
+from .pipelines.handed_over import (
     LazyResults,
     SizedIterable,
     as_document,
@@ -36,20 +43,13 @@ from .handed_over import (
     joined,
     read_batches,
 )
-from .hub.fingerprint import check_fingerprint, save_fingerprint
-from .hub.publishing import save_stub
-from .kb import KnowledgeBase
-from .loading_processors import options_beside, processor_beside
-from .modeling_corefel import CorefELModel, CorefELOutput
-from .pipeline_parameters import AnnotationParameters, CallParameters, check_batching, split_parameters
-from .plain_values import plain
-from .preprocessing_workers import preprocessed
+from .pipelines.parameters import AnnotationParameters, CallParameters, check_batching, split_parameters
+from .pipelines.workers import preprocessed
 from .processing import check_length
+from .processing.encoded_document import readable_groups
 from .processing_corefel import CorefELProcessor, EncodedDocument
-from .repositories import HubOptions, checked_name
 from .resolving import resolve_text
-from .silence import DefaultCheckpoint, unsaid_default, without_note_of_device
-from .types import DocumentResult
+from .utils.evaluation_mode import evaluation_mode
 
 __all__ = [
     "AnnotationParameters",

@@ -16,7 +16,10 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 from transformers.utils import extract_commit_hash
 
-from .adapters import (
+from .configuration_corefel import CorefELConfig
+from .layers import EntityScorer, PairScorer
+from .layers.matches import LateInput
+from .loading.adapters import (
     ADAPTER_FILES,
     Adapter,
     adapters_of,
@@ -26,15 +29,12 @@ from .adapters import (
     merged_copy,
     plain_module,
 )
-from .configuration_corefel import CorefELConfig
-from .foreign_code import loading_from, read_encoder_config, save_code
-from .layers import EntityScorer, PairScorer
-from .layers.matches import LateInput
-from .quantizing import check_savable, leave_exact
-from .repositories import FINGERPRINT_FILE, HubOptions, Origin, checked_name
-from .saved_names import state_to_save
-from .silence import DefaultCheckpoint, without_loading_bar
-from .weights import (
+from .loading.foreign_code import loading_from, read_encoder_config, save_code
+from .loading.quantizing import check_savable, leave_exact
+from .loading.repositories import FINGERPRINT_FILE, HubOptions, Origin, checked_name
+from .loading.saved_names import state_to_save
+from .loading.silence import DefaultCheckpoint, without_loading_bar
+from .loading.weights import (
     WeightsWarning,
     drawn_weights,
     expecting,
@@ -101,7 +101,7 @@ class CorefELPreTrainedModel(PreTrainedModel):
             *args: As there.
             **kwargs: As there. ``trust_remote_code`` lets an encoder be made of code that the folder names; False by
                 default, and nobody is asked. Of a model that is quantised here (``quantization_config``), the parts of
-                `hf_corefel.quantizing.EXACT_PARTS` are left as they are.
+                `hf_corefel.loading.quantizing.EXACT_PARTS` are left as they are.
 
         Raises:
             OSError: When a file is missing, or the weights are there as pickles only.

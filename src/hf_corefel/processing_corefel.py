@@ -12,15 +12,15 @@ import torch
 from torch import Tensor
 from transformers.utils import cached_file
 
-from .adapters import place_of
-from .alignment import AlignmentReport
+from .configuration.field_checks import refuse_unknown
+from .configuration.processor_settings import SETTINGS, SETTINGS_FILE, check_settings, read_settings, write_settings
 from .configuration_corefel import CorefELConfig
 from .documents import MENTION_SCOPES, Candidate, Document, DocumentError
-from .encoded_document import CorefELBatch, EncodedDocument
-from .field_checks import refuse_unknown
-from .foreign_code import loading_from
 from .kb import KNOWLEDGE_BASE_FOLDER, KnowledgeBase
-from .loading_tokenizers import load_tokenizer
+from .loading.adapters import place_of
+from .loading.foreign_code import loading_from
+from .loading.repositories import FINGERPRINT_FILE, HubOptions, checked_name, download_folder, upload_folder
+from .loading.tokenizers import load_tokenizer
 from .processing import (
     PieceTokenizer,
     SpanTable,
@@ -34,8 +34,8 @@ from .processing import (
     span_cores,
     split_words,
 )
-from .processor_settings import SETTINGS, SETTINGS_FILE, check_settings, read_settings, write_settings
-from .repositories import FINGERPRINT_FILE, HubOptions, checked_name, download_folder, upload_folder
+from .processing.alignment import AlignmentReport
+from .processing.encoded_document import CorefELBatch, EncodedDocument
 
 __all__ = ["CorefELBatch", "CorefELProcessor", "EncodedDocument"]
 

@@ -21,7 +21,7 @@ from hf_corefel.cli import kb as kb_commands
 from hf_corefel.cli.kb import FallbackName
 from hf_corefel.kb import Fallback, KnowledgeBase, Vectorizer
 from hf_corefel.kb.fallback import FALLBACK_DISCOUNT
-from hf_corefel.repositories import FINGERPRINT_FILE
+from hf_corefel.loading.repositories import FINGERPRINT_FILE
 from kb_folders import save_as_version
 
 ALIASES = '["Alliance", [["NATO", 0.75], ["Greens", 0.25]]]\n["NATO", [["NATO", 1.0]]]\n'
@@ -288,7 +288,7 @@ def projecting(tmp_path: Path, tiny_folder: Path) -> tuple[Path, Vectorizer]:
     from transformers import AutoTokenizer
 
     from hf_corefel import CorefELModel
-    from hf_corefel.entity_vectors import fit_projection, title_vectorizer
+    from hf_corefel.kb.entity_vectors import fit_projection, title_vectorizer
 
     model: Any = CorefELModel.from_pretrained(str(tiny_folder))
     tokenizer = AutoTokenizer.from_pretrained(str(tiny_folder))

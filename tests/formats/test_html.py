@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_corefel.document_checks import join_surrogates
 from hf_corefel.documents import Alternative, AnnotatedDocument, Cluster, Mention, Parent
+from hf_corefel.documents.checks import join_surrogates
 from hf_corefel.formats import render_html, write_html
 
 VOID = {"meta"}

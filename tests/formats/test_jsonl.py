@@ -22,7 +22,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hf_corefel import Alternative, AnnotatedDocument, Candidate, Cluster, Document, DocumentError, Mention, Parent
-from hf_corefel.extra_fields import ExtraFieldWarning
+from hf_corefel.documents.extra_fields import ExtraFieldWarning
 from hf_corefel.formats import read_jsonl, write_jsonl
 from hf_corefel.formats.json_text import json_list, json_text
 

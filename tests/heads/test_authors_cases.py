@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from hf_corefel.decoding import clusters_from_parents
+from hf_corefel.decoding.clusters import clusters_from_parents
 from hf_corefel.heads import EdgeScores, GlobalHead, GoldClustering, Head, LocalHead
 
 CASES = json.loads((Path(__file__).parents[1] / "data" / "authors_loss_decode.json").read_text(encoding="utf-8"))

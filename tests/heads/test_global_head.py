@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from hf_corefel.decoding import clusters_from_parents
+from hf_corefel.decoding.clusters import clusters_from_parents
 from hf_corefel.heads import EdgeScores, GlobalHead, GoldClustering
 from hf_corefel.heads.global_tree import activate
 

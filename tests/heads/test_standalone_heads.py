@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from hf_corefel.decoding import DecodedCluster, clusters_from_parents
+from hf_corefel.decoding.clusters import DecodedCluster, clusters_from_parents
 from hf_corefel.heads import EdgeScores, GoldClustering, LocalHead, StandaloneCorefHead, StandaloneLinkingHead
 
 MakeDocuments = Callable[..., tuple[EdgeScores, GoldClustering]]

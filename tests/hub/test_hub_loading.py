@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from hf_corefel import KnowledgeBase
+from hf_corefel.loading.repositories import HubOptions
 from hf_corefel.pipeline_corefel import load_pipeline
-from hf_corefel.repositories import HubOptions
 
 TOKEN = "hf_loopback"
 PUBLISH = """

@@ -15,7 +15,7 @@ from invariance_tools import EncodeInWorker, Text, assert_rich, assert_same
 from torch.utils.data import DataLoader
 
 from hf_corefel import AnnotatedDocument, CorefELPipeline, Document
-from hf_corefel.annotating import annotate_batch
+from hf_corefel.decoding.annotating import annotate_batch
 
 # Seconds; a process that hangs fails the test instead of the whole run.
 PATIENCE = 300

@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 
 from hf_corefel import CorefELModel, CorefELProcessor, KnowledgeBase
 from hf_corefel.cli.app import app
+from hf_corefel.configuration.processor_settings import write_settings
 from hf_corefel.evaluation import evaluate_corpus
 from hf_corefel.hub import FingerprintWarning, model_card_of_folder, publish
 from hf_corefel.pipeline_corefel import load_pipeline
-from hf_corefel.processor_settings import write_settings
 
 from .conftest import TEXT, edit
 

@@ -21,8 +21,8 @@ from typer.testing import CliRunner
 from hf_corefel import CorefELModel, CorefELPipeline, CorefELProcessor, Document
 from hf_corefel.cli.app import app
 from hf_corefel.hub import publish
+from hf_corefel.loading.weights import WeightsWarning, not_finite
 from hf_corefel.pipeline_corefel import load_pipeline
-from hf_corefel.weights import WeightsWarning, not_finite
 
 from .conftest import TEXT, edit
 

@@ -14,7 +14,7 @@ from datasets import Dataset
 from torch.utils.data import Subset
 
 from hf_corefel import CorefELTrainer, Document
-from hf_corefel.extra_fields import ExtraFieldWarning
+from hf_corefel.documents.extra_fields import ExtraFieldWarning
 from hf_corefel.training import DocumentDataset
 
 MakeTrainer = Callable[..., CorefELTrainer]

@@ -10,9 +10,9 @@ from torch.utils.data import Dataset
 
 import hf_corefel
 from hf_corefel import AnnotatedDocument, CorefELPipeline, Document, load_pipeline
+from hf_corefel.documents.types import ClusterResult, DocumentData, DocumentResult, MentionResult
 from hf_corefel.formats import read_jsonl, write_jsonl
-from hf_corefel.handed_over import LazyResults
-from hf_corefel.types import ClusterResult, DocumentData, DocumentResult, MentionResult
+from hf_corefel.pipelines.handed_over import LazyResults
 
 pipe = load_pipeline(device="cpu", batch_size=2, num_workers=0, top_k=3)
 assert_type(pipe, CorefELPipeline)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hf_corefel
 from hf_corefel import Document, KnowledgeBase, load_pipeline
-from hf_corefel.types import DocumentResult
+from hf_corefel.documents.types import DocumentResult
 
 pipe = load_pipeline()
 pipe("x")["clusterz"]  # E: typeddict-item
@@ -35,6 +35,6 @@ KnowledgeBase.build([]).candidate("Oslo")  # E: attr-defined
 
 def misspelt() -> None:
     from hf_corefel import CorefELPipelin  # E: attr-defined
-    from hf_corefel.types import DocumentResults  # E: attr-defined
+    from hf_corefel.documents.types import DocumentResults  # E: attr-defined
 
     print(CorefELPipelin, DocumentResults)

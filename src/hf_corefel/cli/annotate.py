@@ -11,10 +11,13 @@ from typing import Annotated, Any
 
 import typer
 
-from hf_corefel.cli.inputs import InputFormat, UnreadableInputError, count_documents, read_documents
-from hf_corefel.cli.messages import TRACEBACK_VARIABLE, complain, fail, warnings_as_messages
-from hf_corefel.cli.notices import WarningNotices, seen_together
-from hf_corefel.cli.options import (
+from ..documents import AnnotatedDocument, Document, DocumentError
+from ..documents.extra_fields import ExtraFields
+from ..formats.jsonl import MAX_LINE_BYTES
+from .inputs import InputFormat, UnreadableInputError, count_documents, read_documents
+from .messages import TRACEBACK_VARIABLE, complain, fail, warnings_as_messages
+from .notices import WarningNotices, seen_together
+from .options import (
     KnowledgeBaseOption,
     MaxKeptSpansOption,
     ModelOption,
@@ -25,12 +28,9 @@ from hf_corefel.cli.options import (
     hub_access,
     knowledge_base_folder,
 )
-from hf_corefel.cli.outputs import Format, Output, UnwritableOutputError, format_of
-from hf_corefel.cli.rendering import ProgressBar
-from hf_corefel.cli.silence import silent_transformers
-from hf_corefel.documents import AnnotatedDocument, Document, DocumentError
-from hf_corefel.extra_fields import ExtraFields
-from hf_corefel.formats.jsonl import MAX_LINE_BYTES
+from .outputs import Format, Output, UnwritableOutputError, format_of
+from .rendering import ProgressBar
+from .silence import silent_transformers
 
 __all__ = ["MentionScope", "annotate"]
 
@@ -175,8 +175,8 @@ def _load(
     """The pipeline on the bundled checkpoint or on ``model``; leaves with status 1 when it cannot be loaded."""
     from safetensors import SafetensorError
 
-    from hf_corefel.kb import KnowledgeBase
-    from hf_corefel.pipeline_corefel import load_pipeline
+    from ..kb import KnowledgeBase
+    from ..pipeline_corefel import load_pipeline
 
     placed: dict[str, Any] = {**access} if device is None else {**access, "device": device}
     if knowledge_base is not None:
@@ -222,7 +222,7 @@ class _Job:
     def run(self, items: Iterable[Document | UnreadableInputError], batch_size: int) -> Iterator[AnnotatedDocument]:
         """The results in the order of the items, without those that failed; the bar is off the screen meanwhile."""
         # Brings along more than a command that is only asked for help needs.
-        from hf_corefel.processing import check_length
+        from ..processing import check_length
 
         batch: list[Document] = []
         for item in items:

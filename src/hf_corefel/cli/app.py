@@ -8,11 +8,12 @@ from typing import Annotated
 
 import typer
 
-from hf_corefel.cli.annotate import annotate
-from hf_corefel.cli.corpus import corpus_app
-from hf_corefel.cli.kb import kb_app
-from hf_corefel.cli.messages import fail, say, warnings_as_messages
-from hf_corefel.cli.options import (
+from ..version import __version__
+from .annotate import annotate
+from .corpus import corpus_app
+from .kb import kb_app
+from .messages import fail, say, warnings_as_messages
+from .options import (
     KnowledgeBaseOption,
     MaxKeptSpansOption,
     ModelOption,
@@ -23,11 +24,10 @@ from hf_corefel.cli.options import (
     hub_access,
     knowledge_base_folder,
 )
-from hf_corefel.cli.publish import publish
-from hf_corefel.cli.rendering import ProgressBar, scores_table, show
-from hf_corefel.cli.running import Commands, run
-from hf_corefel.cli.silence import silent_imports, silent_transformers
-from hf_corefel.version import __version__
+from .publish import publish
+from .rendering import ProgressBar, scores_table, show
+from .running import Commands, run
+from .silence import silent_imports, silent_transformers
 
 __all__ = ["app", "main"]
 
@@ -90,7 +90,7 @@ def evaluate(
 
     The pipeline reads the texts alone; the annotation is read once the predictions are written.
     """
-    from hf_corefel.evaluation import evaluate_corpus
+    from ..evaluation import evaluate_corpus
 
     try:
         with (

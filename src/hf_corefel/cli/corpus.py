@@ -12,9 +12,9 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from hf_corefel.cli.messages import complain, fail, say_json
-from hf_corefel.cli.rendering import show
-from hf_corefel.corpora import CandidateRecall, CorpusStatistics, corpus_statistics, detect_format, read_annotations
+from ..corpora import CandidateRecall, CorpusStatistics, corpus_statistics, detect_format, read_annotations
+from .messages import complain, fail, say_json
+from .rendering import show
 
 __all__ = ["corpus_app"]
 

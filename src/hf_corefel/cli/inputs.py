@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import IO, cast
 from zlib import error as ZlibError
 
-from hf_corefel.documents import Document, DocumentError
-from hf_corefel.extra_fields import ExtraFields
-from hf_corefel.formats.jsonl import MAX_LINE_BYTES, documents_of_lines
-from hf_corefel.utils.files import FileIdentity, file_identity
+from ..documents import Document, DocumentError
+from ..documents.extra_fields import ExtraFields
+from ..formats.jsonl import MAX_LINE_BYTES, documents_of_lines
+from ..utils.files import FileIdentity, file_identity
 
 __all__ = [
     "STDIN",

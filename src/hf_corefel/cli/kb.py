@@ -17,9 +17,12 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from hf_corefel.cli.kb_building import build_table, not_empty, read_entities
-from hf_corefel.cli.messages import complain, fail, json_for_stdout
-from hf_corefel.cli.options import (
+from ..kb import KnowledgeBase, KnowledgeBaseError, Projection, read_alias_jsonl, read_counts
+from ..kb.hub import KNOWLEDGE_BASE_FOLDER
+from ..kb.importers import count_rows
+from .kb_building import build_table, not_empty, read_entities
+from .messages import complain, fail, json_for_stdout
+from .options import (
     QuietOption,
     RevisionOption,
     TokenOption,
@@ -28,17 +31,8 @@ from hf_corefel.cli.options import (
     is_bundled,
     knowledge_base_folder,
 )
-from hf_corefel.cli.rendering import ProgressBar, printable, show
-from hf_corefel.cli.silence import silent_transformers
-from hf_corefel.kb import (
-    KnowledgeBase,
-    KnowledgeBaseError,
-    Projection,
-    read_alias_jsonl,
-    read_counts,
-)
-from hf_corefel.kb.hub import KNOWLEDGE_BASE_FOLDER
-from hf_corefel.kb.importers import count_rows
+from .rendering import ProgressBar, printable, show
+from .silence import silent_transformers
 
 __all__ = ["kb_app"]
 
@@ -317,12 +311,12 @@ def add(
 
 
 def _vectorizer(kb: KnowledgeBase, model: str, trust: bool) -> Any:
-    from hf_corefel.adapters import place_of
-    from hf_corefel.entity_vectors import title_vectorizer
-    from hf_corefel.loading_tokenizers import load_tokenizer
-    from hf_corefel.modeling_corefel import CorefELModel
-    from hf_corefel.pipeline_corefel import bundled_checkpoint
-    from hf_corefel.repositories import HubOptions, checked_name
+    from ..kb.entity_vectors import title_vectorizer
+    from ..loading.adapters import place_of
+    from ..loading.repositories import HubOptions, checked_name
+    from ..loading.tokenizers import load_tokenizer
+    from ..modeling_corefel import CorefELModel
+    from ..pipeline_corefel import bundled_checkpoint
 
     name = bundled_checkpoint() if is_bundled(model) else checked_name(model)
     with silent_transformers():

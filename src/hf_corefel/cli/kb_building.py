@@ -8,16 +8,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from hf_corefel.kb import (
-    AliasRow,
-    KnowledgeBase,
-    KnowledgeBaseError,
-    Vectorizer,
-    read_jsonl,
-    read_wikipedia2vec_text,
-)
-from hf_corefel.kb.importers import title_rows
-from hf_corefel.kb.readers import shown
+from ..kb import AliasRow, KnowledgeBase, KnowledgeBaseError, Vectorizer, read_jsonl, read_wikipedia2vec_text
+from ..kb.importers import title_rows
+from ..kb.readers import shown
 
 __all__ = ["FIELDS", "build_table", "not_empty", "read_entities"]
 

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 import typer
 
-from hf_corefel.formats.json_text import json_text
+from ..formats.json_text import json_text
 
 __all__ = [
     "TRACEBACK_VARIABLE",

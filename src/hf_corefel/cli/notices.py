@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from collections import Counter
 
-from hf_corefel.cli.messages import complain, on_terminal
-from hf_corefel.documents import AnnotatedDocument
-from hf_corefel.formats.wording import first_warnings
+from ..documents import AnnotatedDocument
+from ..formats.wording import first_warnings
+from .messages import complain, on_terminal
 
 __all__ = ["WarningNotices", "seen_together"]
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from hf_corefel.kb.hub import find_folder
+from ..kb.hub import find_folder
 
 __all__ = [
     "KnowledgeBaseOption",
@@ -76,7 +76,7 @@ def hub_access(revision: str | None, token: str | None) -> dict[str, Any]:
 def knowledge_base_folder(name: str, **access: Any) -> Path:
     """The folder of a knowledge base, also when a model that has one is named; one on the Hub is downloaded."""
     if is_bundled(name):
-        from hf_corefel.pipeline_corefel import bundled_checkpoint
+        from ..pipeline_corefel import bundled_checkpoint
 
         name = bundled_checkpoint()
     return find_folder(name, **access)

@@ -11,14 +11,14 @@ from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 
-from hf_corefel.cli.inputs import STDIN, input_identities
-from hf_corefel.cli.messages import json_for_stdout, json_options, on_terminal, with_notes, writing_to_stdout
-from hf_corefel.cli.rendering import LEGEND, show, show_document
-from hf_corefel.documents import AnnotatedDocument
-from hf_corefel.formats import render_html
-from hf_corefel.formats.json_text import json_list
-from hf_corefel.formats.jsonl import is_compressed, write_lines
-from hf_corefel.utils.files import FileIdentity, file_identity, overwrites, whole_file
+from ..documents import AnnotatedDocument
+from ..formats import render_html
+from ..formats.json_text import json_list
+from ..formats.jsonl import is_compressed, write_lines
+from ..utils.files import FileIdentity, file_identity, overwrites, whole_file
+from .inputs import STDIN, input_identities
+from .messages import json_for_stdout, json_options, on_terminal, with_notes, writing_to_stdout
+from .rendering import LEGEND, show, show_document
 
 __all__ = ["Format", "Output", "UnwritableOutputError", "format_of"]
 

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from hf_corefel.cli.messages import fail, say
-from hf_corefel.cli.options import TokenOption, TrustOption
+from .messages import fail, say
+from .options import TokenOption, TrustOption
 
 __all__ = ["publish"]
 
@@ -28,10 +28,10 @@ def publish(
     trust_remote_code: TrustOption = False,
 ) -> None:
     """Put a model on the Hugging Face Hub, with its processor, knowledge base and model card, in one commit."""
-    from hf_corefel import bundled_checkpoint
-    from hf_corefel.hub import BUNDLED, publish_space
-    from hf_corefel.hub import publish as publish_folder
-    from hf_corefel.transport import hub_errors
+    from .. import bundled_checkpoint
+    from ..hub import BUNDLED, publish_space
+    from ..hub import publish as publish_folder
+    from ..hub.transport import hub_errors
 
     facts = BUNDLED if model is None else None
     try:

@@ -15,10 +15,10 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from hf_corefel.cli.messages import writing_to_stdout
-from hf_corefel.documents import AnnotatedDocument, Chain, Cluster, Mention, Offsets
-from hf_corefel.formats.wording import alternatives_line, chain_line, counts_line, first_warnings, more_warnings_line
-from hf_corefel.utils.characters import marked, printable
+from ..documents import AnnotatedDocument, Chain, Cluster, Mention, Offsets
+from ..formats.wording import alternatives_line, chain_line, counts_line, first_warnings, more_warnings_line
+from ..utils.characters import marked, printable
+from .messages import writing_to_stdout
 
 __all__ = [
     "LEGEND",

@@ -17,7 +17,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from hf_corefel.cli.messages import TRACEBACK_VARIABLE, complain, harmless, with_notes, writing_to_stdout
+from .messages import TRACEBACK_VARIABLE, complain, harmless, with_notes, writing_to_stdout
 
 __all__ = ["Commands", "run"]
 

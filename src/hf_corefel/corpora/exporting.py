@@ -14,7 +14,7 @@ import pyarrow.parquet as parquet
 from huggingface_hub import HfApi
 
 from ..documents import Document
-from ..transport import hub_errors
+from ..hub.transport import hub_errors
 from ..utils.files import whole_file
 from .builders import CorpusBuilder
 from .errors import CorpusError

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ..plain_values import plain
+from ..documents.plain_values import plain
 
 __all__ = ["escape_unprintable", "json_list", "json_text"]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any, TypeVar, cast, overload
 
 from ..documents import AnnotatedDocument, Document, DocumentError
-from ..extra_fields import ExtraFields
+from ..documents.extra_fields import ExtraFields
 from ..utils.files import whole_file
 from .json_text import json_text
 

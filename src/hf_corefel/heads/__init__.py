@@ -4,19 +4,11 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from hf_corefel.heads.base import (
-    ROOT_SCORES,
-    Decoding,
-    EdgeScores,
-    GoldClustering,
-    Head,
-    HeadMarginals,
-    document_entities,
-)
-from hf_corefel.heads.global_tree import EDGE_ACTIVATIONS, GlobalHead
-from hf_corefel.heads.local import LocalHead
-from hf_corefel.heads.standalone_coref import StandaloneCorefHead
-from hf_corefel.heads.standalone_linking import StandaloneLinkingHead
+from .base import ROOT_SCORES, Decoding, EdgeScores, GoldClustering, Head, HeadMarginals, document_entities
+from .global_tree import EDGE_ACTIVATIONS, GlobalHead
+from .local import LocalHead
+from .standalone_coref import StandaloneCorefHead
+from .standalone_linking import StandaloneLinkingHead
 
 __all__ = [
     "EDGE_ACTIVATIONS",

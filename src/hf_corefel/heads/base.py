@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, Protocol
 import torch
 from torch import Tensor
 
-from hf_corefel.trees import EdgeMarginals, EntityMarginals
-from hf_corefel.trees.precision import has_float64, of_device
+from ..trees import EdgeMarginals, EntityMarginals
+from ..trees.precision import has_float64, of_device
 
 __all__ = [
     "ROOT_SCORES",

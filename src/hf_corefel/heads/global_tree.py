@@ -13,9 +13,9 @@ import warnings
 import torch
 from torch import Tensor
 
-from hf_corefel.heads.base import Decoding, EdgeScores, GoldClustering, HeadMarginals
-from hf_corefel.trees import SpanningTreeDistribution
-from hf_corefel.trees.precision import of_device
+from ..trees import SpanningTreeDistribution
+from ..trees.precision import of_device
+from .base import Decoding, EdgeScores, GoldClustering, HeadMarginals
 
 __all__ = ["EDGE_ACTIVATIONS", "GlobalHead", "activate"]
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from hf_corefel.heads.base import Decoding, EdgeScores, GoldClustering, HeadMarginals, document_entities
-from hf_corefel.trees import EdgeMarginals, EntityMarginals
+from ..trees import EdgeMarginals, EntityMarginals
+from .base import Decoding, EdgeScores, GoldClustering, HeadMarginals, document_entities
 
 __all__ = ["LocalHead", "propagate_entities"]
 

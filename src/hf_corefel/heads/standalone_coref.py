@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from hf_corefel.heads.base import Decoding, EdgeScores, GoldClustering, HeadMarginals
-from hf_corefel.heads.local import LocalHead
+from .base import Decoding, EdgeScores, GoldClustering, HeadMarginals
+from .local import LocalHead
 
 __all__ = ["StandaloneCorefHead"]
 

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from hf_corefel.heads.base import Decoding, EdgeScores, GoldClustering, HeadMarginals
-from hf_corefel.heads.local import propagate_entities
-from hf_corefel.trees import EdgeMarginals
+from ..trees import EdgeMarginals
+from .base import Decoding, EdgeScores, GoldClustering, HeadMarginals
+from .local import propagate_entities
 
 __all__ = ["StandaloneLinkingHead"]
 

@@ -22,9 +22,9 @@ from transformers.utils import cached_file
 
 from ..documents import Candidate, Document
 from ..kb import KnowledgeBase
+from ..loading.repositories import FINGERPRINT_FILE, HubOptions
 from ..modeling_corefel import CorefELModel
 from ..processing_corefel import CorefELProcessor
-from ..repositories import FINGERPRINT_FILE, HubOptions
 from ..utils.files import whole_file
 from ..utils.json_files import read_json_object
 from ..version import __version__

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from huggingface_hub.utils import validate_repo_id
 
-from ..adapters import ADAPTER_FILES
 from ..kb import KNOWLEDGE_BASE_FOLDER
+from ..loading.adapters import ADAPTER_FILES
+from ..loading.repositories import checked_name, upload_folder
 from ..modeling_corefel import CorefELModel
 from ..processing_corefel import CorefELProcessor
-from ..repositories import checked_name, upload_folder
 from ..utils.files import whole_file
 from ..utils.json_files import read_json_object
 from .card import CardFacts, model_card_of_folder, point_card_to

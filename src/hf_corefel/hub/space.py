@@ -10,7 +10,7 @@ from pathlib import Path
 from huggingface_hub import SpaceCardData
 from huggingface_hub.utils import validate_repo_id
 
-from ..repositories import checked_name, upload_folder
+from ..loading.repositories import checked_name, upload_folder
 from ..utils.characters import printable
 from ..utils.files import whole_file
 from ..version import __version__

@@ -95,7 +95,7 @@ class KnowledgeBase(SavedKnowledgeBase):
             wikidata: Wikidata ids, such as ``Q42``, by entity name.
             urls: URLs of the entities that the template does not lead to, by entity name.
             fallback: What surfaces without candidates fall back on, see `lookup`.
-            projection: What makes entity vectors of an encoder's, for `hf_corefel.entity_vectors.title_vectorizer`.
+            projection: What makes entity vectors of an encoder's, for `hf_corefel.kb.entity_vectors.title_vectorizer`.
 
         Raises:
             KnowledgeBaseError: When a surface or entity name is empty or holds a NUL, a prior is not

@@ -11,7 +11,7 @@ from itertools import count
 from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
 
-from ..plain_values import plain
+from ..documents.plain_values import plain
 from .errors import KnowledgeBaseError
 from .normal_form import normal_form
 

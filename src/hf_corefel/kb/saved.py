@@ -148,7 +148,7 @@ class SavedKnowledgeBase(KnowledgeBaseView):
         """
         from huggingface_hub import HfApi
 
-        from ..repositories import upload_folder
+        from ..loading.repositories import upload_folder
 
         with tempfile.TemporaryDirectory() as temporary:
             self.save_pretrained(temporary)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..plain_values import plain
+from ..documents.plain_values import plain
 from .checking import check_offsets, check_slices, refuse
 from .errors import KnowledgeBaseError
 from .storage import offsets_of

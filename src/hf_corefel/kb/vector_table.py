@@ -9,7 +9,7 @@ from typing import Literal, cast, get_args
 
 import numpy as np
 
-from ..plain_values import plain
+from ..documents.plain_values import plain
 from .checking import check_finite, check_ids
 from .errors import KnowledgeBaseError
 

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import numpy as np
 
 from ..documents import Candidate
-from ..plain_values import plain
+from ..documents.plain_values import plain
 from .fallback import Fallback, FallbackIndex, build_fallback_index, check_fallback
 from .lookup import find_candidates
 from .normal_form import SURFACE_FORM

@@ -12,8 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from hf_corefel.trees.precision import has_float64
-
+from ..trees.precision import has_float64
 from .exact import ExactLinear
 
 __all__ = ["NUM_MATCHES", "LateInput", "match_features"]

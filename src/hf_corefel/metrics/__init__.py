@@ -5,15 +5,15 @@ that they are of use without the rest of the package. All scores are fractions b
 counts add up over documents ("micro"), and 0/0 is 0 as in the CoNLL reference scorer.
 """
 
-from hf_corefel.metrics.bootstrap import Addable, Interval, bootstrap_interval
-from hf_corefel.metrics.clusters import ClusterAccuracy, cluster_accuracy
-from hf_corefel.metrics.coreference import b_cubed, ceaf_e, ceaf_m, lea, mention_detection, muc
-from hf_corefel.metrics.counts import PrecisionRecallF1, Share
-from hf_corefel.metrics.evaluation import Scores, evaluate, score_clusters, score_document, score_documents
-from hf_corefel.metrics.linking import HardCases, el_hard, el_mention, el_soft, hard_cases
-from hf_corefel.metrics.nested import evaluate_nested, read_nested, read_nested_pairs
-from hf_corefel.metrics.pronouns import PRONOUNS, PronounRecall, pronoun_recall
-from hf_corefel.metrics.spans import SpanRecall, span_recall
+from .bootstrap import Addable, Interval, bootstrap_interval
+from .clusters import ClusterAccuracy, cluster_accuracy
+from .coreference import b_cubed, ceaf_e, ceaf_m, lea, mention_detection, muc
+from .counts import PrecisionRecallF1, Share
+from .evaluation import Scores, evaluate, score_clusters, score_document, score_documents
+from .linking import HardCases, el_hard, el_mention, el_soft, hard_cases
+from .nested import evaluate_nested, read_nested, read_nested_pairs
+from .pronouns import PRONOUNS, PronounRecall, pronoun_recall
+from .spans import SpanRecall, span_recall
 
 __all__ = [
     "PRONOUNS",

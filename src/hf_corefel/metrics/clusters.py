@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass, field
 from typing import Any
 
-from hf_corefel.metrics.counts import Share
-from hf_corefel.metrics.linking import LinkedClusters, linked_clusters
+from .counts import Share
+from .linking import LinkedClusters, linked_clusters
 
 __all__ = ["ClusterAccuracy", "cluster_accuracy"]
 

@@ -18,7 +18,7 @@ from collections.abc import Collection, Hashable, Iterable
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from hf_corefel.metrics.counts import PrecisionRecallF1
+from .counts import PrecisionRecallF1
 
 __all__ = ["b_cubed", "ceaf_e", "ceaf_m", "lea", "mention_detection", "muc"]
 

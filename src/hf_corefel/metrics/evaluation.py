@@ -6,11 +6,11 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from dataclasses import astuple, dataclass, field
 from typing import Any
 
-from hf_corefel.documents import AnnotatedDocument, Cluster, Document, DocumentError, Mention
-from hf_corefel.metrics.clusters import ClusterAccuracy, cluster_accuracy
-from hf_corefel.metrics.coreference import b_cubed, ceaf_e, ceaf_m, lea, mention_detection, muc
-from hf_corefel.metrics.counts import PrecisionRecallF1
-from hf_corefel.metrics.linking import HardCases, el_hard, el_mention, el_soft, hard_cases
+from ..documents import AnnotatedDocument, Cluster, Document, DocumentError, Mention
+from .clusters import ClusterAccuracy, cluster_accuracy
+from .coreference import b_cubed, ceaf_e, ceaf_m, lea, mention_detection, muc
+from .counts import PrecisionRecallF1
+from .linking import HardCases, el_hard, el_mention, el_soft, hard_cases
 
 __all__ = ["CandidateFunction", "Scores", "evaluate", "score_clusters", "score_document", "score_documents"]
 

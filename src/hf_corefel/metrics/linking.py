@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Collection, Hashable, Iterable
 from typing import Any, NamedTuple
 
-from hf_corefel.metrics.counts import PrecisionRecallF1, ratio
+from .counts import PrecisionRecallF1, ratio
 
 __all__ = ["HardCases", "LinkedClusters", "el_hard", "el_mention", "el_soft", "hard_cases", "linked_clusters"]
 

@@ -11,10 +11,10 @@ import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from hf_corefel.metrics.bootstrap import Addable, bootstrap_interval
-from hf_corefel.metrics.evaluation import Scores, score_clusters
-from hf_corefel.metrics.spans import SpanRecall, span_recall
-from hf_corefel.plain_values import advice, is_missing, is_table, plain, plain_name
+from ..documents.plain_values import advice, is_missing, is_table, plain, plain_name
+from .bootstrap import Addable, bootstrap_interval
+from .evaluation import Scores, score_clusters
+from .spans import SpanRecall, span_recall
 
 __all__ = ["NestedCluster", "evaluate_nested", "read_nested", "read_nested_pairs"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from hf_corefel.documents import AnnotatedDocument, Document
-from hf_corefel.metrics.counts import ratio
+from ..documents import AnnotatedDocument, Document
+from .counts import ratio
 
 __all__ = ["PRONOUNS", "PronounRecall", "pronoun_recall"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from hf_corefel.metrics.counts import ratio
+from .counts import ratio
 
 __all__ = ["SpanRecall", "span_recall"]
 

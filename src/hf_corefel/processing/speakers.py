@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..speaker_turns import Turn
+from ..documents.speaker_turns import Turn
 from ..utils.word_lists import NAME_DETERMINERS, word_set
 from .span_index import SpanIndex, words_within
 from .spans import SpanTable

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 
-from ..speaker_turns import Turn
+from ..documents.speaker_turns import Turn
 from ..utils.word_lists import word_set
 
 __all__ = ["read_quotations", "read_speakers", "read_turns"]

@@ -12,8 +12,8 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from ..documents import Document, DocumentError
-from ..extra_fields import ExtraFields
-from ..handed_over import items_of
+from ..documents.extra_fields import ExtraFields
+from ..pipelines.handed_over import items_of
 from ..processing_corefel import CorefELProcessor
 from .cutting import Cut, cut_document
 

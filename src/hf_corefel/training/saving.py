@@ -17,7 +17,7 @@ from transformers import Trainer, TrainerState
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR, TrainOutput
 from transformers.utils import logging
 
-from ..adapters import ADAPTER_FILES, BASE_FOLDER, base_tensors, holds_adapters, is_peft_model
+from ..loading.adapters import ADAPTER_FILES, BASE_FOLDER, base_tensors, holds_adapters, is_peft_model
 from ..utils.json_files import read_json_object
 from .checkpoints import (
     STATE_FILE,

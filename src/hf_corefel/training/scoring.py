@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from transformers import EvalPrediction, Trainer
 
-from ..annotating import decode_batch
+from ..decoding.annotating import decode_batch
 from ..documents import AnnotatedDocument, Document, Mention
 from ..metrics import evaluate
 from ..processing_corefel import CorefELProcessor

@@ -12,12 +12,12 @@ from torch import Tensor, nn
 from transformers import TrainingArguments
 from transformers.utils import logging
 
-from ..alignment import AlignmentReport
-from ..extra_fields import ExtraFields
+from ..documents.extra_fields import ExtraFields
 from ..hub import CardFacts, model_card, save_fingerprint, save_stub
 from ..hub.card_text import plain_text
 from ..modeling_corefel import CorefELModel
 from ..processing import split_words
+from ..processing.alignment import AlignmentReport
 from ..processing_corefel import CorefELProcessor
 from .arguments import CorefELTrainingArguments
 from .collator import GOLD_FIELDS, PREDICTION_FIELDS, DocumentCollator, DocumentDataset, check_collator

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ..adapters import ADAPTER_FILES, BASE_FOLDER
-from ..repositories import FINGERPRINT_FILE
+from ..loading.adapters import ADAPTER_FILES, BASE_FOLDER
+from ..loading.repositories import FINGERPRINT_FILE
 from ..utils.files import locked
 
 __all__ = ["replaced_model"]

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from hf_corefel.trees.distribution import Arborescence, EdgeMarginals, EntityMarginals, SpanningTreeDistribution
+from .distribution import Arborescence, EdgeMarginals, EntityMarginals, SpanningTreeDistribution
 
 __all__ = ["Arborescence", "EdgeMarginals", "EntityMarginals", "SpanningTreeDistribution"]

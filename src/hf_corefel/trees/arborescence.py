@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_corefel.trees.elimination import FloatArray
+from .elimination import FloatArray
 
 IntArray = NDArray[np.int64]
 

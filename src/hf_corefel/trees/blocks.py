@@ -21,8 +21,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_corefel.trees import elimination
-from hf_corefel.trees.elimination import Elimination, FloatArray, eliminate, log_sum_exp
+from . import elimination
+from .elimination import Elimination, FloatArray, eliminate, log_sum_exp
 
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]

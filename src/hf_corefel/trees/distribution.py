@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from hf_corefel.trees.arborescence import UnreachableError
-from hf_corefel.trees.graph import EdgeArrays, GoldShare, GoldTrees, TreeGraph
-from hf_corefel.trees.precision import of_device
+from .arborescence import UnreachableError
+from .graph import EdgeArrays, GoldShare, GoldTrees, TreeGraph
+from .precision import of_device
 
 _Trees = TreeGraph | GoldTrees | GoldShare
 

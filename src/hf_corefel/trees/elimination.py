@@ -46,7 +46,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from hf_corefel.trees.lu import Factorisation, factorise, inverse_marginals, triangles
+from .lu import Factorisation, factorise, inverse_marginals, triangles
 
 FloatArray = NDArray[np.float64]
 

@@ -17,9 +17,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_corefel.trees.arborescence import maximum_arborescence
-from hf_corefel.trees.blocks import BATCH_LIMIT, Blocks
-from hf_corefel.trees.elimination import Elimination, FloatArray, eliminate, log_sum_exp
+from .arborescence import maximum_arborescence
+from .blocks import BATCH_LIMIT, Blocks
+from .elimination import Elimination, FloatArray, eliminate, log_sum_exp
 
 IntArray = NDArray[np.int64]
 

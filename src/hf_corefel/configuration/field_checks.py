@@ -1,0 +1,192 @@
+"""What the fields of a configuration may be: one table for the model's configuration and the processor's settings."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from ..documents import MENTION_SCOPES
+
+__all__ = [
+    "COUNTS",
+    "SCOPE_FIELDS",
+    "check_encoder_sizes",
+    "check_kept_spans",
+    "check_number",
+    "check_scopes",
+    "check_spelling",
+    "numbers_within",
+    "refuse_unknown",
+]
+
+# The least and the most that a count may be. The most is far beyond any use: it tells a damaged or hostile file from a
+# large model before memory is asked for.
+COUNTS: dict[str, tuple[int, int]] = {
+    "max_span_words": (1, 10_000),
+    "max_span_pieces": (1, 100_000),
+    "max_kept_spans": (1, 10_000_000),
+    "width_embedding_size": (1, 100_000),
+    "distance_embedding_size": (1, 100_000),
+    "mention_ffnn_size": (1, 100_000),
+    "pair_ffnn_size": (1, 100_000),
+    "entity_ffnn_size": (1, 100_000),
+    "entity_vector_size": (1, 100_000),
+    "max_candidates": (1, 100_000),
+    "window_size": (1, 1_000_000),
+    "min_kept_spans": (0, 10_000_000),
+    "case_embedding_size": (0, 100_000),
+    "scope_embedding_size": (0, 100_000),
+    "pair_product_dim": (0, 100_000),
+    "ffnn_depth": (0, 100),
+    "window_overlap": (0, 1_000_000),
+}
+_RANGES: dict[str, tuple[Callable[[float], bool], str]] = {
+    "span_keep_ratio": (lambda value: 0.0 < value <= 5.0, "in (0, 5]"),
+    "dropout": (lambda value: 0.0 <= value < 1.0, "in [0, 1)"),
+    "mention_loss_weight": (lambda value: 0.0 <= value < math.inf, "of at least 0"),
+}
+NUMBERS = (*COUNTS, *_RANGES)
+# What a mention scope may set for itself; the rest it takes from the configuration's own fields.
+SCOPE_FIELDS = ("max_span_words", "max_span_pieces", "span_keep_ratio")
+
+# The most that an encoder's sizes may be, by the names that transformers gives them in every architecture.
+_ENCODER_SIZES = {
+    "hidden_size": 1_000_000,
+    "num_hidden_layers": 1_000,
+    "num_attention_heads": 100_000,
+    "vocab_size": 100_000_000,
+}
+# Other integers of an encoder: what is repeated as modules, and everything else.
+_REPEATED = re.compile(r"(^|_)(layers?|groups?|experts?|blocks?|stages?|group_num|depth)$")
+_MOST_REPEATED, _MOST = 10_000, 1_000_000_000
+
+
+def check_number(name: str, value: Any, where: str) -> None:
+    """Check one of `NUMBERS`.
+
+    Args:
+        name: The field.
+        value: Its value.
+        where: What the message calls it.
+
+    Raises:
+        ValueError: When it is of another type or out of range.
+    """
+    if name in COUNTS:
+        least, most = COUNTS[name]
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise ValueError(f"{where} must be an integer of at least {least}; got {_shown(value)}")
+        if value > most:
+            raise ValueError(f"{where} must be at most {most}; got {_shown(value)}")
+        return
+    holds, text = _RANGES[name]
+    if isinstance(value, bool) or not isinstance(value, int | float) or not holds(value):
+        raise ValueError(f"{where} must be a number {text}; got {_shown(value)}")
+
+
+def check_scopes(scopes: Any, where: str) -> None:
+    """Check ``mention_scopes``: None, or by name the fields of `SCOPE_FIELDS` that a scope sets for itself.
+
+    Raises:
+        ValueError: When it is anything else.
+    """
+    if scopes is None:
+        return
+    if not isinstance(scopes, dict) or not scopes:
+        raise ValueError(f"{where} must be a dict of scopes, or None; got {_shown(scopes)}")
+    for name, fields in scopes.items():
+        of_scope = f"{where}[{name!r}]"
+        if name not in MENTION_SCOPES:
+            raise ValueError(f"{where} may name {', '.join(MENTION_SCOPES)}; got {name!r}")
+        if not isinstance(fields, dict) or not set(fields) <= set(SCOPE_FIELDS):
+            raise ValueError(f"{of_scope} must be a dict with any of {', '.join(SCOPE_FIELDS)}; got {_shown(fields)}")
+        for field, value in fields.items():
+            check_number(field, value, f"{of_scope}[{field!r}]")
+
+
+def check_kept_spans(fields: Mapping[str, Any], prefix: str) -> None:
+    """Check that ``min_kept_spans`` does not exceed ``max_kept_spans``.
+
+    Raises:
+        ValueError: When it does; `prefix` stands before their names.
+    """
+    least, most = fields["min_kept_spans"], fields["max_kept_spans"]
+    if least > most:
+        raise ValueError(f"{prefix}min_kept_spans ({least}) must not exceed max_kept_spans ({most})")
+
+
+def check_encoder_sizes(encoder_config: Any, where: str) -> None:
+    """Check the sizes of an encoder before anything of them is built.
+
+    Args:
+        encoder_config: Its configuration.
+        where: What the message calls it.
+
+    Raises:
+        ValueError: When a size is no positive integer, or beyond any encoder's; the message names the field.
+    """
+    for name, most in _ENCODER_SIZES.items():
+        value = getattr(encoder_config, name, None)
+        if value is None:
+            continue
+        if isinstance(value, int) and not isinstance(value, bool):
+            if value < 1:
+                raise ValueError(f"{where}.{name} must be a positive integer; got {_shown(value)}")
+            if value > most:
+                raise ValueError(f"{where}.{name} must be at most {most}; got {_shown(value)}")
+        elif not isinstance(value, list | tuple):  # some encoders have a size a layer
+            raise ValueError(f"{where}.{name} must be a positive integer; got {_shown(value)}")
+    for name, value in numbers_within(encoder_config.to_dict()):
+        if isinstance(value, int) and value > (_MOST_REPEATED if _REPEATED.search(name) else _MOST):
+            raise ValueError(f"{where}.{name} is beyond any encoder; got {_shown(value)}")
+
+
+def numbers_within(value: Any, name: str = "") -> Iterator[tuple[str, float]]:
+    """Give the numbers in nested dicts and lists with their dotted names."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from numbers_within(item, f"{name}.{key}" if name else str(key))
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from numbers_within(item, name)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield name, value
+
+
+def check_spelling(given: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
+    """Check that no field of a file is a missing one misspelt, whose default would be taken in silence.
+
+    Raises:
+        ValueError: Naming both.
+    """
+    missing = [name for name in known if name not in given]
+    for name in given:
+        near = get_close_matches(name, missing, n=1, cutoff=0.8) if name not in known else []
+        if near:
+            raise ValueError(f"{where}: unknown field {name!r}; did you mean {near[0]!r}")
+
+
+def refuse_unknown(given: Iterable[str], known: Iterable[str], caller: str) -> None:
+    """Check that a function knows the names of all its arguments, which it would leave out in silence.
+
+    Raises:
+        TypeError: Naming the function, the first unknown argument, and what may have been meant.
+    """
+    names = sorted(known)
+    for name in given:
+        if name not in names:
+            near = get_close_matches(name, names, n=1, cutoff=0.6)
+            hint = f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(names)}"
+            raise TypeError(f"{caller} takes no argument {name!r}; {hint}")
+
+
+def _shown(value: Any) -> str:
+    """The value as messages show it, none longer than a line."""
+    try:
+        text = repr(value)
+    except ValueError:  # an integer of more digits than Python prints
+        text = f"an integer of {value.bit_length()} bits"
+    return text if len(text) <= 200 else f"{text[:200]}…"

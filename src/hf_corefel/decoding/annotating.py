@@ -1,0 +1,273 @@
+"""From the model's output to `AnnotatedDocument`s with probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+
+from ..documents import Alternative, AnnotatedDocument, Cluster, Mention, Parent
+from ..heads import Decoding, EdgeScores, HeadMarginals
+from ..modeling_corefel import CorefELModel, CorefELOutput
+from ..processing_corefel import EncodedDocument
+from ..resolving import resolve_text
+from .clusters import DecodedCluster, clusters_from_parents
+from .nesting import DecodedSpans, cut_nested, drop_twins, namesakes
+
+__all__ = ["AnnotationOptions", "annotate_batch", "check_count", "decode_batch"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnnotationOptions:
+    """What a result holds beside clusters and links.
+
+    Attributes:
+        resolved_text: Whether documents get their `AnnotatedDocument.resolved_text`.
+        evidence: Whether mentions get their `Mention.parent`, what they hang from in the decoded tree.
+        top_k: How many `Cluster.alternatives` a cluster gets, at most: the entities, NIL among them, that any of its
+            mentions may link to, by descending probability; equal ones by name, NIL first. 0 leaves them out.
+        min_probability: A link that is less probable becomes NIL, with NIL's probabilities in place of the link's; a
+            mention that is less probable (`Mention.probability`) is dropped, unless it was given. Both are named in
+            the document's warnings, and nothing else of the result changes: a link is judged by all mentions of the
+            decoded cluster, also those that are dropped.
+
+    Raises:
+        TypeError: When a value is of another type.
+        ValueError: When a number is out of range.
+    """
+
+    resolved_text: bool = False
+    evidence: bool = False
+    top_k: int = 0
+    min_probability: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("resolved_text", "evidence"):
+            if not isinstance(getattr(self, name), bool):
+                raise TypeError(f"{name}: expected True or False, got {getattr(self, name)!r}")
+        check_count("top_k", self.top_k, least=0)
+        number = isinstance(self.min_probability, int | float) and not isinstance(self.min_probability, bool)
+        if not number:
+            raise TypeError(f"min_probability: expected a number between 0 and 1, got {self.min_probability!r}")
+        if not 0.0 <= self.min_probability <= 1.0:
+            raise ValueError(f"min_probability: expected a number between 0 and 1, got {self.min_probability!r}")
+
+
+def check_count(name: str, value: Any, *, least: int) -> None:
+    """Raises unless an option is a whole number that is not too small."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{name}: expected a whole number from {least}, got {value!r}")
+    if value < least:
+        raise ValueError(f"{name}: expected a whole number from {least}, got {value!r}")
+
+
+def decode_batch(
+    model: CorefELModel, output: CorefELOutput, given: Sequence[bool] | None = None
+) -> tuple[Decoding, list[list[DecodedCluster]]]:
+    """The best structure of every document: parents, and clusters of kept spans with rows of its entities.
+
+    Args:
+        model: The model that gave the output.
+        output: Its output.
+        given: Which of the documents bring their mentions; of these no mention is dropped.
+    """
+    scores = model.edge_scores(output)
+    decoding = _without_nested(model, output, scores, model.head.decode(scores), given)
+    tensors = decoding.parents, scores.entity_ids, scores.mention, scores.mask
+    rows = zip(*(tensor.tolist() for tensor in tensors), strict=True)
+    clusters = [
+        _all_in_clusters(*row) if is_given else clusters_from_parents(*row)
+        for row, is_given in zip(rows, given or [False] * len(scores.mask), strict=True)
+    ]
+    return decoding, clusters
+
+
+def _without_nested(
+    model: CorefELModel, output: CorefELOutput, scores: EdgeScores, decoding: Decoding, given: Sequence[bool] | None
+) -> Decoding:
+    """The decoding by the rules of `decoding.nesting`; given mentions are taken apart, but none is left out."""
+    if output.contains is None or output.twins is None or not output.contains.any():
+        return decoding
+    parents = decoding.parents.clone()
+    weights = model.head.parent_scores(scores)
+    # A span that the linking head gives no entity is no mention to it; to the others it begins a cluster.
+    alone = -1 if model.config.head == "standalone_linking" else parents.shape[1]
+    for b in output.contains.flatten(1).any(dim=1).nonzero().flatten().tolist():
+        twins, parts = (pairs[b].nonzero().tolist() for pairs in (output.twins, output.contains & ~output.twins))
+        spans = DecodedSpans(*(t[b].tolist() for t in (parents, scores.entity_ids, scores.mention, scores.mask)))
+        same = namesakes(spans, parts)
+        if given is None or not given[b]:
+            drop_twins(spans, twins, same)
+        cut_nested(spans, [pair for pair in parts if pair not in same], weights[b], alone)
+        parents[b] = parents.new_tensor(spans.parents)
+    return Decoding(parents)
+
+
+def _all_in_clusters(
+    parents: list[int], entity_ids: list[list[int]], mention: list[float], mask: list[bool]
+) -> list[DecodedCluster]:
+    """As `clusters_from_parents` for given mentions: who gives one knows that it is one, so none is dropped."""
+    clusters = clusters_from_parents(parents, entity_ids, mention, mask, drop_unlinked_singletons=False)
+    held = {span for cluster in clusters for span in cluster.spans}
+    alone = [DecodedCluster((n,), None) for n, real in enumerate(mask) if real and n not in held]
+    return sorted([*clusters, *alone], key=lambda cluster: cluster.spans)
+
+
+@torch.no_grad()
+def annotate_batch(
+    model: CorefELModel,
+    output: CorefELOutput,
+    documents: list[EncodedDocument],
+    url: Callable[[str], str | None] = lambda entity: None,
+    options: AnnotationOptions | None = None,
+) -> list[AnnotatedDocument]:
+    """Decodes a batch and attaches probabilities.
+
+    Args:
+        model: The model that gave the output.
+        output: Its output on these documents.
+        documents: The documents as they were encoded.
+        url: Where a reader finds an entity.
+        options: What else the results hold; nothing when None.
+    """
+    options = options or AnnotationOptions()
+    decoding, clusters = decode_batch(model, output, [document.keep_all for document in documents])
+    marginals = model.head.marginals(model.edge_scores(output))
+    return [
+        _Annotator(document, output, decoding, marginals, b, url, options).annotate(clusters[b])
+        for b, document in enumerate(documents)
+    ]
+
+
+class _Annotator:
+    """Makes the result of document b of a batch."""
+
+    def __init__(
+        self,
+        document: EncodedDocument,
+        output: CorefELOutput,
+        decoding: Decoding,
+        marginals: HeadMarginals,
+        b: int,
+        url: Callable[[str], str | None],
+        options: AnnotationOptions,
+    ) -> None:
+        assert output.kept is not None and output.mention is not None and output.candidates is not None
+        self._document, self._text = document, document.document.text
+        self._url, self._options = url, options
+        self._offsets = [tuple(document.spans.offsets[s].tolist()) if s >= 0 else () for s in output.kept[b].tolist()]
+        self._found = torch.sigmoid(output.mention[b].float()).tolist()
+        self._edge = _edge_probabilities(decoding, marginals, b)
+        self._link = _LinkProbability(marginals, b)
+        self._parents: list[int] = decoding.parents[b].tolist()
+        self._candidates: list[list[int]] = output.candidates[b].tolist()
+        self._warnings = list(document.warnings)
+
+    def annotate(self, decoded: list[DecodedCluster]) -> AnnotatedDocument:
+        """The result, with its clusters, their mentions and what is said of them in reading order."""
+        # Kept spans follow their pieces, which several spans may share, as two characters of Chinese do.
+        ordered = [
+            replace(cluster, spans=tuple(sorted(cluster.spans, key=self._offsets.__getitem__))) for cluster in decoded
+        ]
+        ordered.sort(key=lambda cluster: self._offsets[cluster.spans[0]])
+        clusters = [cluster for item in ordered if (cluster := self._cluster(item)) is not None]
+        # A cluster may have lost its first mention.
+        clusters.sort(key=lambda cluster: cluster.mentions[0].offsets)
+        source = self._document.document
+        result = AnnotatedDocument(self._text, clusters, source.id, self._warnings, extra=source.extra)
+        if self._options.resolved_text:
+            result.resolved_text = resolve_text(result)
+        return result
+
+    def _cluster(self, decoded: DecodedCluster) -> Cluster | None:
+        """The cluster; None when all of its mentions are too improbable."""
+        row, probability = decoded.entity_id, self._link.mean(decoded.spans, decoded.entity_id)
+        least = self._options.min_probability
+        if row is not None and probability < least:
+            first = self._mention(decoded.spans[0], row)
+            self._warnings.append(
+                f"the link of {first.text!r} {first.begin}..{first.end} and its cluster to "
+                f"{self._document.entities[row]!r} has probability {probability:.4f}, below min_probability {least}: "
+                "it became NIL"
+            )
+            row, probability = None, self._link.mean(decoded.spans, None)
+        mentions = [mention for n in decoded.spans if self._is_kept(mention := self._mention(n, row))]
+        if not mentions:
+            return None
+        entity = None if row is None else self._document.entities[row]
+        url = None if entity is None else self._url(entity)
+        return Cluster(tuple(mentions), entity, probability, url, self._alternatives(decoded.spans))
+
+    def _is_kept(self, mention: Mention) -> bool:
+        assert mention.probability is not None
+        if self._document.keep_all or mention.probability >= self._options.min_probability:
+            return True
+        self._warnings.append(
+            f"the mention {mention.text!r} {mention.begin}..{mention.end} has probability {mention.probability:.4f}, "
+            f"below min_probability {self._options.min_probability}: it was dropped"
+        )
+        return False
+
+    def _mention(self, n: int, row: int | None) -> Mention:
+        begin, end = self._offsets[n]
+        probabilities = self._found[n], self._edge[n], self._link(n, row)
+        parent = self._parent(n) if self._options.evidence else None
+        return Mention(begin, end, self._text[begin:end], *probabilities, parent=parent)
+
+    def _parent(self, n: int) -> Parent:
+        """The decoded parent of kept span n (numbering of `heads.base`)."""
+        parent, size = self._parents[n], len(self._parents)
+        if 0 <= parent < size:
+            begin, end = self._offsets[parent]
+            return Parent("mention", begin, end, self._text[begin:end])
+        if parent > size:
+            return Parent("entity", entity=self._document.entities[self._candidates[n][parent - size - 1]])
+        # A given mention that the linking head takes for none has no parent; like those of the root it is NIL.
+        return Parent("root")
+
+    def _alternatives(self, spans: Sequence[int]) -> tuple[Alternative, ...] | None:
+        if not self._options.top_k:
+            return None
+        rows: list[int | None] = [None, *self._link.rows]
+        listed = [
+            Alternative(None if row is None else self._document.entities[row], self._link.mean(spans, row))
+            for row in rows
+        ]
+        # An entity that no mention of the cluster can reach is no alternative.
+        possible = [item for item in listed if item.probability > 0.0]
+        possible.sort(key=lambda item: (-item.probability, item.entity or ""))
+        return tuple(possible[: self._options.top_k])
+
+
+def _edge_probabilities(decoding: Decoding, marginals: HeadMarginals, b: int) -> list[float]:
+    """Probability of the decoded parent of each span of document b (numbering of `heads.base`)."""
+    edges = marginals.edges
+    by_parent = torch.cat([edges.span_to_span[b].T, edges.root[b].unsqueeze(1), edges.candidates[b]], dim=1)
+    parents = decoding.parents[b]
+    # A given mention that the linking head takes for none has NIL's probability, which stands in the root's column.
+    parents = parents.masked_fill(parents < 0, len(parents)).unsqueeze(1)
+    return by_parent.gather(1, parents.to(by_parent.device)).squeeze(1).clamp(0.0, 1.0).tolist()
+
+
+class _LinkProbability:
+    """P(the cluster of a span of document b links to an entity row, or to none)."""
+
+    def __init__(self, marginals: HeadMarginals, b: int) -> None:
+        entities = marginals.entities
+        self._column = {row: e for e, row in enumerate(entities.entity_ids[b].tolist()) if row >= 0}
+        self._linked = entities.probability[b].clamp(0.0, 1.0).tolist()
+        self._nil = entities.nil[b].clamp(0.0, 1.0).tolist()
+
+    def __call__(self, span: int, entity: int | None) -> float:
+        return self._nil[span] if entity is None else self._linked[span][self._column[entity]]
+
+    @property
+    def rows(self) -> list[int]:
+        """The rows of the entities that are a candidate of any kept span."""
+        return list(self._column)
+
+    def mean(self, spans: Sequence[int], entity: int | None) -> float:
+        """The mean over the spans of a cluster."""
+        return sum(self(span, entity) for span in spans) / len(spans)

@@ -1,0 +1,136 @@
+"""Mentions that contain one another: taken apart in what a head decodes for a document.
+
+A phrase and its own part do not mean the same thing: "their" is not "their house" (the i-within-i condition, Chomsky
+1981). So heads know no edge between them (`hf_corefel.heads.EdgeScores.forbidden`). Two things are left to do here:
+
+1. **Twins** are two spellings of a mention: one lies within the other, and they have the same words but for
+   determiners, possessive endings and signs around them ("Bundestag" and "the Bundestag", see
+   `hf_corefel.processing.cores`). Of two that are both in the result one stays: one with an entity or with further
+   mentions in its cluster goes before one without, else the more probable, else the longer one. **Namesakes** are in
+   one cluster, whose entity is a candidate of each ("Tony" within "Tony Awards"); the longer one stays. What hung from
+   the other hangs from the one that stays, and so comes into its cluster.
+2. **A phrase and its part that meet by way of others** are cut apart. Of the edges on the path between them that one
+   is cut which costs the structure least: its score less that of the root's edge to the same mention. This mention and
+   all that hangs from it become a cluster of their own, without entity.
+
+Of given mentions none is left out: twins and namesakes stay as they were decoded, and only rule 2 is applied.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from .clusters import clusters_from_parents
+
+__all__ = ["DecodedSpans", "cut_nested", "drop_twins", "namesakes"]
+
+Pair = Sequence[int]
+
+
+@dataclass(slots=True)
+class DecodedSpans:
+    """The N kept spans of a document as a head decoded them; the arguments of `clusters_from_parents`.
+
+    Attributes:
+        parents: Parent of each span, in the numbering of `hf_corefel.heads.base`; what this module changes.
+        entity_ids: Entities of the candidates of each span, [N, K]; -1 is padding.
+        mention: Mention score Φp of each span.
+        mask: True for real spans.
+    """
+
+    parents: list[int]
+    entity_ids: list[list[int]]
+    mention: list[float]
+    mask: list[bool]
+
+    def way_up(self, span: int) -> list[int]:
+        """The span and those above it, up to the one that hangs from no span."""
+        way = [span]
+        while 0 <= self.parents[way[-1]] < len(self.parents):
+            way.append(self.parents[way[-1]])
+        return way
+
+    def top(self, span: int) -> tuple[bool, int]:
+        """What makes the cluster of a span one: its entity, else the span that the others hang from."""
+        head = self.way_up(span)[-1]
+        candidate = self.parents[head] - len(self.parents) - 1
+        return (True, self.entity_ids[head][candidate]) if candidate >= 0 else (False, head)
+
+
+def namesakes(spans: DecodedSpans, nested: Sequence[Pair]) -> list[Pair]:
+    """Returns those of the nested pairs that are in one cluster, whose entity is a candidate of both."""
+    found: list[Pair] = []
+    for one, other in nested:
+        if -1 not in (spans.parents[one], spans.parents[other]):
+            linked, entity = top = spans.top(one)
+            if linked and top == spans.top(other) and all(entity in spans.entity_ids[n] for n in (one, other)):
+                found.append((one, other))
+    return found
+
+
+def drop_twins(spans: DecodedSpans, twins: Sequence[Pair], same: Sequence[Pair] = ()) -> None:
+    """Leaves one of every two twins or namesakes out (rule 1): its parent becomes -1.
+
+    Args:
+        spans: The decoded spans, which are changed.
+        twins: Pairs of spans that are twins, the longer one first.
+        same: Pairs that are namesakes, likewise.
+    """
+    if not twins and not same:
+        return
+    clusters = clusters_from_parents(spans.parents, spans.entity_ids, spans.mention, spans.mask)
+    rank = {
+        n: (cluster.entity_id is not None or len(cluster.spans) > 1, spans.mention[n], -n)
+        for cluster in clusters
+        for n in cluster.spans
+    }
+    pairs = [(longer, shorter) for longer, shorter in same if longer in rank and shorter in rank]
+    for longer, shorter in twins:
+        if longer in rank and shorter in rank:
+            better = rank[longer][:2] >= rank[shorter][:2]
+            pairs.append((longer, shorter) if better else (shorter, longer))
+    # The best first, so that of three twins it takes what hung from both others.
+    for stays, goes in sorted(pairs, key=lambda pair: (rank[pair[0]], rank[pair[1]]), reverse=True):
+        if -1 not in (spans.parents[goes], spans.parents[stays]):
+            _merge(spans, stays, goes)
+
+
+def _merge(spans: DecodedSpans, stays: int, goes: int) -> None:
+    """Leaves a span out, whose children hang from the one that stays."""
+    size = len(spans.parents)
+    if goes in spans.way_up(stays):
+        # It would become its own ancestor: it takes the place of the one that goes, if that has an entity it can have.
+        parent = spans.parents[goes]
+        if parent > size:
+            entity = spans.entity_ids[goes][parent - size - 1]
+            if entity not in spans.entity_ids[stays]:
+                return _merge(spans, goes, stays)
+            parent = size + 1 + spans.entity_ids[stays].index(entity)
+        spans.parents[stays] = parent
+    spans.parents = [stays if parent == goes and n != stays else parent for n, parent in enumerate(spans.parents)]
+    spans.parents[goes] = -1
+    return None
+
+
+def cut_nested(spans: DecodedSpans, nested: Sequence[Pair], weights: Tensor, alone: int) -> None:
+    """Cuts edges until no phrase is in one cluster with its part (rule 2).
+
+    Args:
+        spans: The decoded spans, which are changed.
+        nested: Pairs of spans that may not be in one cluster, in reading order.
+        weights: ``[N, N+1+K]`` what each parent of a span counts for, see `hf_corefel.heads.Head.parent_scores`.
+        alone: The parent of a span whose edge is cut. Of equal costs the later span's edge is cut.
+    """
+    for one, other in nested:
+        if -1 in (spans.parents[one], spans.parents[other]) or spans.top(one) != spans.top(other):
+            continue
+        # The spans whose edges up are the path: all but those above both. Two ways that meet at an entity share none.
+        passed = Counter(spans.way_up(one) + spans.way_up(other))
+        path = [n for n in passed if passed[n] == 1]
+        size = len(spans.parents)
+        cost = {n: float(weights[n, spans.parents[n]] - weights[n, size]) for n in path}
+        spans.parents[min(path, key=lambda n: (cost[n], -n))] = alone

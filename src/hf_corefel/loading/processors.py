@@ -1,0 +1,68 @@
+"""The processor that a pipeline reads with: given, loaded from where the model came from, or with another KB."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ..kb import KnowledgeBase
+from ..modeling_corefel import CorefELModel
+from ..processing_corefel import CorefELProcessor
+from .repositories import HubOptions
+
+__all__ = ["options_beside", "processor_beside"]
+
+
+def options_beside(model: CorefELModel, given: Mapping[str, Any]) -> HubOptions:
+    """How to load what belongs to a model: as it was loaded itself, from the very commit, unless told otherwise."""
+    options = model.origin.options if model.origin is not None else HubOptions()
+    commit = getattr(model.config, "_commit_hash", None)
+    if commit is not None:
+        options = replace(options, revision=commit)
+    return replace(options, **{name: value for name, value in given.items() if value is not None})
+
+
+def processor_beside(
+    model: CorefELModel,
+    processor: CorefELProcessor | str | Path | None,
+    knowledge_base: KnowledgeBase | str | Path | None,
+    options: HubOptions,
+    trust_remote_code: bool | None,
+) -> CorefELProcessor:
+    """Return the processor for a model.
+
+    Args:
+        model: The model.
+        processor: A processor, or the folder or Hub id of one; loaded from where the model came from when None.
+        knowledge_base: Takes the place of the processor's own, which is not downloaded then; an object, or its folder
+            or Hub id.
+        options: How to load what belongs to the model, see `options_beside`. Other repositories are read with the
+            same cache and token, but at a revision of their own.
+        trust_remote_code: Whether code may run that the tokenizer's files name; as for the model when None.
+
+    Raises:
+        OSError: When a file is missing.
+        ValueError: When there is no processor and the model does not say where it came from, the vectors of the
+            knowledge base have another width than the model's, or a file is damaged.
+    """
+    if trust_remote_code is None:
+        trust_remote_code = model.origin is not None and model.origin.trust_remote_code
+    elsewhere = replace(options, revision=None, subfolder=None).to_kwargs()
+    if isinstance(knowledge_base, str | Path):
+        knowledge_base = KnowledgeBase.from_pretrained(knowledge_base, **elsewhere)
+    if knowledge_base is not None and knowledge_base.vector_size != model.config.entity_vector_size:
+        raise ValueError(
+            f"knowledge_base: its entity vectors are {knowledge_base.vector_size} wide, the model expects "
+            f"{model.config.entity_vector_size}; build it with vectors of the model's own knowledge base "
+            "(`hf-corefel kb build --vectors-of MODEL`, or `vectors=` and `vector_for`)"
+        )
+    if processor is not None and not isinstance(processor, str | Path):
+        return processor if knowledge_base is None else processor.with_knowledge_base(knowledge_base)
+    if processor is None and not model.name_or_path:
+        raise ValueError("processor: give the model's CorefELProcessor; the model comes from no folder")
+    name, access = (model.name_or_path, options.to_kwargs()) if processor is None else (processor, elsewhere)
+    return CorefELProcessor.from_pretrained(
+        name, knowledge_base=knowledge_base, trust_remote_code=trust_remote_code, **access
+    )

@@ -1,0 +1,62 @@
+"""Modules under the names that they had in version 0.1.0: still found, with a `DeprecationWarning`."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+__all__ = ["MOVED", "find_moved_modules", "module_that_moved"]
+
+MOVED = {
+    "annotating": "decoding.annotating",
+    "alignment": "processing.alignment",
+    "document_checks": "documents.checks",
+    "encoded_document": "processing.encoded_document",
+    "encoders": "loading.encoders",
+    "entity_vectors": "kb.entity_vectors",
+    "evaluation_mode": "utils.evaluation_mode",
+    "evidence": "documents.evidence",
+    "mentions": "documents.mentions",
+    "nesting": "decoding.nesting",
+    "weights": "loading.weights",
+}
+
+
+def module_that_moved(name: str) -> ModuleType:
+    """Import a module by its last name of old, one of `MOVED`, and warn of the new one."""
+    new = f"{__package__}.{MOVED[name]}"
+    warnings.warn(f"{__package__}.{name} is now {new}", DeprecationWarning, stacklevel=3)
+    return import_module(new)
+
+
+class _Loader(Loader):
+    """Gives the module of the new name, which is complete and keeps its own spec."""
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        module = module_that_moved(spec.name.rpartition(".")[2])
+        self._spec = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__spec__ = self._spec
+
+
+class _Finder(MetaPathFinder):
+    """Finds the modules of `MOVED` where nothing else does."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        package, _, name = fullname.rpartition(".")
+        return ModuleSpec(fullname, _Loader()) if package == __package__ and name in MOVED else None
+
+
+def find_moved_modules() -> None:
+    """Let ``import`` find the old names, once however often it is asked."""
+    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        sys.meta_path.append(_Finder())

@@ -1,0 +1,120 @@
+"""Documents as arrays: what the processor makes of them, and the model's batch of several."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from transformers import BatchFeature
+
+from ..documents import Document
+from . import SpanTable, Windows
+from .alignment import Alignment, align_clusters
+
+__all__ = ["CorefELBatch", "EncodedDocument", "readable_groups"]
+
+# Pairs of spans that the model scores at once in a batch of several documents: those of one document of 3,000 spans,
+# for which it takes about 1.3 GB.
+_MOST_PAIRS = 3000**2
+
+
+@dataclass(frozen=True)
+class EncodedDocument:
+    """One document as arrays.
+
+    Attributes:
+        document: The document itself.
+        piece_ids: ``[T]`` pieces without special tokens.
+        windows: How they are read.
+        word_forms: ``[M]`` numbers of the words' forms.
+        spans: The S candidate spans.
+        definitions: ``[S, 6]`` what brackets and initials say of them, see `label_definitions`.
+        speakers: ``[S, 2]`` who says them and whom they mean, see `label_speakers`.
+        cores: ``[S, 2]`` code points of their cores, see `span_cores`.
+        limit: Most spans that the pruner may keep.
+        scope: Number of its mention scope.
+        keep_all: Whether the spans are given mentions, none of which is dropped.
+        candidates: ``[S, K]`` rows of `entities`, -1 on padding.
+        log_priors: ``[S, K]`` float32.
+        entities: Names of the E entities that are a candidate of any span.
+        entity_ids: ``[E]`` their ids in the knowledge base, -1 for entities that it does not know.
+        entity_vectors: ``[E, D]`` float32.
+        warnings: What was dropped, in words.
+    """
+
+    document: Document
+    piece_ids: np.ndarray
+    windows: Windows
+    word_forms: np.ndarray
+    spans: SpanTable
+    definitions: np.ndarray
+    speakers: np.ndarray
+    cores: np.ndarray
+    limit: int
+    scope: int
+    keep_all: bool
+    candidates: np.ndarray
+    log_priors: np.ndarray
+    entities: list[str]
+    entity_ids: np.ndarray
+    entity_vectors: np.ndarray
+    warnings: list[str]
+
+    def align(self) -> Alignment:
+        """The document's gold clusters over its candidate spans."""
+        gold = self.document.clusters or []
+        return align_clusters(gold, self.spans.offsets, self.candidates, self.entities, self.cores)
+
+
+class CorefELBatch(BatchFeature):
+    """Encoded documents and the tensors that `CorefELModel` takes: ``model(**batch)``.
+
+    What is in it by name (``batch["input_ids"]``) are the tensors; see `BatchFeature` for ``to`` and the rest.
+
+    Attributes:
+        documents: The encoded documents, in order.
+    """
+
+    def __init__(
+        self,
+        data: Mapping[str, Any] | None = None,
+        documents: Sequence[EncodedDocument] = (),
+        tensor_type: str | None = None,
+    ) -> None:
+        super().__init__(dict(data or {}), tensor_type=tensor_type)
+        self.documents = list(documents)
+
+    @property
+    def inputs(self) -> dict[str, Any]:
+        """The tensors alone, as a dict."""
+        return self.data
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"data": self.data, "documents": self.documents}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.data, self.documents = state["data"], state["documents"]
+
+
+def readable_groups(documents: Iterable[EncodedDocument]) -> Iterator[list[EncodedDocument]]:
+    """The documents that have something to read, in parts that the model can take at once.
+
+    The tensors of a batch are as large as its longest document needs them: a long one among many short ones would
+    take many times the memory that it takes by itself.
+    """
+    group: list[EncodedDocument] = []
+    most = 0
+    for document in documents:
+        spans = len(document.spans)
+        if not spans:
+            continue
+        kept = spans if document.keep_all else min(spans, document.limit)
+        if group and (len(group) + 1) * max(most, kept) ** 2 > _MOST_PAIRS:
+            yield group
+            group, most = [], 0
+        group.append(document)
+        most = max(most, kept)
+    if group:
+        yield group
