@@ -6,8 +6,8 @@ import copy
 import inspect
 import math
 import warnings
-from collections.abc import Iterable, Mapping
-from contextlib import nullcontext
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Self
 
@@ -109,20 +109,13 @@ class CorefELPreTrainedModel(PreTrainedModel):
         """
         trust = kwargs.pop("trust_remote_code", None) is True
         options, given = HubOptions.pick(kwargs), pretrained_model_name_or_path
-        if any(kwargs.get(source) for source in ("from_tf", "from_flax", "gguf_file")):
-            raise ValueError("from_pretrained: models are read from safetensors only; leave out from_tf and the like")
-        if kwargs.pop("use_safetensors", None) is False:
-            raise ValueError(
-                "use_safetensors: pickles can run code when they are read, so no CorefELModel is read of one"
-            )
+        _refuse_other_files(kwargs)
         # "auto", what the weights were stored in, is what `transformers.pipeline` says where nobody chose.
         asked = [kwargs[name] for name in ("dtype", "torch_dtype") if kwargs.get(name) not in (None, "auto")]
         if "torch_dtype" not in kwargs:
             kwargs.setdefault("dtype", torch.float32)
-        with_info, mismatched_too = (
-            kwargs.pop("output_loading_info", False),
-            kwargs.pop("ignore_mismatched_sizes", False),
-        )
+        with_info = kwargs.pop("output_loading_info", False)
+        mismatched_too = kwargs.pop("ignore_mismatched_sizes", False)
         quantized = kwargs.get("quantization_config") is not None
         if quantized:
             kwargs["quantization_config"] = leave_exact(kwargs["quantization_config"])
@@ -139,40 +132,23 @@ class CorefELPreTrainedModel(PreTrainedModel):
             given = name if adapters else given
         size = None if shapes is None else sum(map(math.prod, shapes.values()))
         default = isinstance(given, DefaultCheckpoint)
-        try:
-            with (
-                without_loading_bar() if default else nullcontext(),
-                loading_from(name, found, trust_remote_code=trust),
-                expecting(name, size),
-            ):
-                if isinstance(kwargs.get("config"), CorefELConfig):
-                    kwargs["config"] = copy.deepcopy(kwargs["config"])
-                    kwargs["config"].encoder_config = read_encoder_config(kwargs["config"].encoder_config)
-                model, info = super().from_pretrained(
-                    given,
-                    *args,
-                    use_safetensors=True,
-                    ignore_mismatched_sizes=True,
-                    output_loading_info=True,
-                    **kwargs,
-                )
-        except (torch.OutOfMemoryError, OSError):
-            raise
-        except ValueError as error:
-            if name in str(error):
-                raise
-            raise ValueError(f"{name}: {error}") from error
-        # What transformers and torch make of files that do not fit each other is of many kinds.
-        except (
-            ArithmeticError,
-            AssertionError,
-            AttributeError,
-            ImportError,
-            LookupError,
-            RuntimeError,
-            TypeError,
-        ) as error:
-            raise ValueError(f"{name}: the model cannot be loaded ({type(error).__name__}: {error})") from error
+        with (
+            _readable_errors(name),
+            without_loading_bar() if default else nullcontext(),
+            loading_from(name, found, trust_remote_code=trust),
+            expecting(name, size),
+        ):
+            if isinstance(kwargs.get("config"), CorefELConfig):
+                kwargs["config"] = copy.deepcopy(kwargs["config"])
+                kwargs["config"].encoder_config = read_encoder_config(kwargs["config"].encoder_config)
+            model, info = super().from_pretrained(
+                given,
+                *args,
+                use_safetensors=True,
+                ignore_mismatched_sizes=True,
+                output_loading_info=True,
+                **kwargs,
+            )
         if info["mismatched_keys"] and not mismatched_too:
             key = _names(info["mismatched_keys"])[0]
             there, here = (shapes or {}).get(key, "another"), tuple(model.get_parameter(key).shape)
@@ -309,6 +285,37 @@ class CorefELPreTrainedModel(PreTrainedModel):
                 f"{where}: {len(broken)} weights hold NaN or infinite values ({some_of(broken)}); copy the model "
                 "again, or take an earlier checkpoint"
             )
+
+
+def _refuse_other_files(kwargs: dict[str, Any]) -> None:
+    """Raise `ValueError` where a model is to be read of anything but safetensors."""
+    if any(kwargs.get(source) for source in ("from_tf", "from_flax", "gguf_file")):
+        raise ValueError("from_pretrained: models are read from safetensors only; leave out from_tf and the like")
+    if kwargs.pop("use_safetensors", None) is False:
+        raise ValueError("use_safetensors: pickles can run code when they are read, so no CorefELModel is read of one")
+
+
+@contextmanager
+def _readable_errors(name: str) -> Iterator[None]:
+    """Give what transformers and torch raise of files that do not fit each other, of many kinds, the model's name."""
+    try:
+        yield
+    except (torch.OutOfMemoryError, OSError):
+        raise
+    except ValueError as error:
+        if name in str(error):
+            raise
+        raise ValueError(f"{name}: {error}") from error
+    except (
+        ArithmeticError,
+        AssertionError,
+        AttributeError,
+        ImportError,
+        LookupError,
+        RuntimeError,
+        TypeError,
+    ) as error:
+        raise ValueError(f"{name}: the model cannot be loaded ({type(error).__name__}: {error})") from error
 
 
 def _asked(given: Any, options: HubOptions, adapter: Mapping[str, Any], config: Any) -> tuple[Any, HubOptions]:
