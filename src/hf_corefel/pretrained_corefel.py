@@ -33,7 +33,7 @@ from .loading.foreign_code import loading_from, read_encoder_config, save_code
 from .loading.quantizing import check_savable, leave_exact
 from .loading.repositories import FINGERPRINT_FILE, HubOptions, Origin, checked_name
 from .loading.saved_names import state_to_save
-from .loading.silence import DefaultCheckpoint, without_loading_bar
+from .loading.silence import DefaultCheckpoint
 from .loading.weights import (
     WeightsWarning,
     drawn_weights,
@@ -46,6 +46,7 @@ from .loading.weights import (
     still_as_drawn,
     unchanged_weights,
 )
+from .utils.compat import commit_of, no_loading_bar, note_commit
 
 __all__ = ["CorefELPreTrainedModel"]
 
@@ -134,7 +135,7 @@ class CorefELPreTrainedModel(PreTrainedModel):
         default = isinstance(given, DefaultCheckpoint)
         with (
             _readable_errors(name),
-            without_loading_bar() if default else nullcontext(),
+            no_loading_bar() if default else nullcontext(),
             loading_from(name, found, trust_remote_code=trust),
             expecting(name, size),
         ):
@@ -163,7 +164,7 @@ class CorefELPreTrainedModel(PreTrainedModel):
         if adapters:
             # What belongs to the model lies with the adapter.
             name = model.name_or_path = model.config.name_or_path = place
-            model.config._commit_hash = extract_commit_hash(str(adapters[-1].config), None)
+            note_commit(model.config, extract_commit_hash(str(adapters[-1].config), None))
         sample = sample_weights(model.named_parameters())
         model.origin = Origin(options, sample, trust, bool(asked), default, quantized)
         model._warn_of_weights(name, model.untrained_weights() if adapters else missing, info["unexpected_keys"])
@@ -322,7 +323,7 @@ def _asked(given: Any, options: HubOptions, adapter: Mapping[str, Any], config: 
     """What was asked for, and how to find it, where transformers has found an adapter and gives what is its base's."""
     if "_adapter_model_path" in adapter:
         return adapter["_adapter_model_path"], options.at(adapter.get("revision"))
-    commit = getattr(config, "_commit_hash", None)
+    commit = commit_of(config)
     if commit is not None and options.revision == commit and config.name_or_path != str(given):
         return given, options.at(None)
     return given, options
