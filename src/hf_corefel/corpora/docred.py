@@ -190,6 +190,7 @@ DOCRED = CorpusSpec(
     expects='*.json with lists of {"title", "sents", "vertexSet"}',
     about="Paragraphs of the English Wikipedia in which the names, dates and numbers of one thing are a cluster; "
     "in one variant clusters are linked to Wikidata.",
+    note="Mentions that are listed twice are counted twice, as is published; documents have them once.",
     languages=("en",),
     homepage="https://github.com/thunlp/DocRED",
     licence="The annotation is MIT. The texts are Wikipedia's, CC BY-SA.",
