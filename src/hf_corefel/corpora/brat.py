@@ -127,7 +127,7 @@ class _Annotation:
         mentions: The ``T`` lines by their ids.
         triggers: The ids of events' triggers by those of the events.
         same: Ids that are one cluster, with the line that says it.
-        names: Ids by the cluster's name that a ``COREF`` line gives them.
+        names: The cluster's name that a ``COREF`` line gives an id, with the line.
         links: Id, database and entity, with the line.
     """
 
@@ -137,7 +137,7 @@ class _Annotation:
     mentions: dict[str, _Mention] = field(default_factory=dict)
     triggers: dict[str, str] = field(default_factory=dict)
     same: list[tuple[int, list[str]]] = field(default_factory=list)
-    names: dict[str, str] = field(default_factory=dict)
+    names: dict[str, tuple[int, str]] = field(default_factory=dict)
     links: list[tuple[int, str, str, str]] = field(default_factory=list)
 
     def read(self, number: int, line: str) -> None:
@@ -159,7 +159,7 @@ class _Annotation:
         elif kind == "COREF":
             if len(columns) < 3:
                 raise self._error(number, f"expected COREF, a mention and its cluster between tabs, got {line!r}")
-            self.names[columns[1]] = columns[2]
+            self.names[columns[1]] = number, columns[2]
         elif kind == "N":
             self._link(number, columns)
         elif kind not in ("A", "M", "#", "C", "W"):
@@ -243,17 +243,21 @@ class _Annotation:
                 sets.join(names[0], name)
             joined.update(names)
         clusters = {**self._litbank(), **self.names}
-        for name, cluster in clusters.items():
-            self._resolve(0, name)
+        for item, (number, cluster) in clusters.items():
+            name = self._resolve(number, item)
             sets.join(f"\t{cluster}", name)
-        return joined | set(clusters)
+            joined.add(name)
+        return joined
 
-    def _litbank(self) -> dict[str, str]:
-        """The cluster that LitBank's second lines give, by the ids of these."""
+    def _litbank(self) -> dict[str, tuple[int, str]]:
+        """The cluster that LitBank's second lines give, with their own lines, by the ids of these."""
         if not any(_LITBANK_TYPE.fullmatch(mention.kind) for mention in self.mentions.values()):
             return {}
-        named = {name: mention.kind for name, mention in self.mentions.items()}
-        return {name: kind for name, kind in named.items() if _LITBANK_CLUSTER.fullmatch(kind)}
+        return {
+            name: (mention.line, mention.kind)
+            for name, mention in self.mentions.items()
+            if _LITBANK_CLUSTER.fullmatch(mention.kind)
+        }
 
     def _join_places(self, sets: _Sets, joined: set[str], triggers: set[str]) -> None:
         """Join mentions at one place, unless lines say that they are in clusters of their own."""
