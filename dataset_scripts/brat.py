@@ -1,7 +1,7 @@
-"""Standoff annotation of brat for `datasets`: a loading script where `datasets` runs such (before 4), and an export everywhere.
+"""brat's standoff annotation for `datasets`: a loading script where `datasets` runs such (before 4), and an export everywhere.
 
 Example:
-    python dataset_scripts/brat.py --data-dir annotation --out brat-parquet    # then load_dataset("brat-parquet")
+    python dataset_scripts/brat.py --data-dir annotation --out out    # then load_dataset("out")
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Files in the columns of CoNLL-2012 (OntoNotes, LitBank) for `datasets`: a loading script where `datasets` runs such (before 4), and an export everywhere.
+"""Files in CoNLL-2012's columns for `datasets`: a loading script where `datasets` runs such (before 4), and an export everywhere.
 
 Example:
-    python dataset_scripts/conll2012.py --data-dir litbank/coref/conll --out conll2012-parquet    # then load_dataset("conll2012-parquet")
+    python dataset_scripts/conll2012.py --data-dir litbank/coref/conll --out out    # then load_dataset("out")
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A treebank of CorefUD for `datasets`: a loading script where `datasets` runs such (before 4), and an export everywhere.
+"""CorefUD for `datasets`: a loading script where `datasets` runs such (before 4), and an export everywhere.
 
 Example:
-    python dataset_scripts/corefud.py --data-dir CorefUD_English-GUM --out corefud-parquet    # then load_dataset("corefud-parquet")
+    python dataset_scripts/corefud.py --data-dir CorefUD_English-GUM --out out    # then load_dataset("out")
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """DocRED for `datasets`: a loading script where `datasets` runs such (before 4), and an export everywhere.
 
 Example:
-    python dataset_scripts/docred.py --data-dir docred --out docred-parquet    # then load_dataset("docred-parquet")
+    python dataset_scripts/docred.py --data-dir docred --out out    # then load_dataset("out")
 """
 
 from __future__ import annotations

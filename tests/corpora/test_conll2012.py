@@ -62,6 +62,7 @@ def test_splits_are_the_names_of_files_or_folders(tmp_path: Path) -> None:
     write(tmp_path / "flat" / "dev.english.v4_gold_conll", LITBANK)
     write(tmp_path / "flat" / "train.english.v4_gold_conll", ONTONOTES)
     write(tmp_path / "deep" / "development" / "data" / "bc" / "x.v4_gold_conll", LITBANK)
+    write(tmp_path / "deep" / "test" / "data" / "bc" / "y.v4_auto_conll", ONTONOTES)
     write(tmp_path / "deep" / "test" / "data" / "bc" / "y.v4_gold_conll", ONTONOTES)
     counts = {
         (folder, split): len(list(read_conll2012(tmp_path / folder, split)))

@@ -44,7 +44,7 @@ COREFERENCE = (
 )
 
 _FILES = ("*.ann",)
-_ID = re.compile(r"[TE]\d+")
+_ID = re.compile(r"T\S+")
 _FRAGMENT = re.compile(r"(\d+) (\d+)")
 _LITBANK_TYPE = re.compile(r"(PROP|NOM|PRON)_[A-Z]+")
 _LITBANK_CLUSTER = re.compile(r".+-\d+")
