@@ -1,4 +1,4 @@
-"""brat's standoff annotation for `datasets`: a loading script where `datasets` runs such (before 4), and an export everywhere.
+"""Standoff of brat for `datasets`: a loading script where `datasets` runs such (before 4), and an export everywhere.
 
 Example:
     python dataset_scripts/brat.py --data-dir annotation --out out    # then load_dataset("out")

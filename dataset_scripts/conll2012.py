@@ -1,4 +1,4 @@
-"""Files in CoNLL-2012's columns for `datasets`: a loading script where `datasets` runs such (before 4), and an export everywhere.
+"""CoNLL-2012 for `datasets`: a loading script where `datasets` runs such (before 4), and an export everywhere.
 
 Example:
     python dataset_scripts/conll2012.py --data-dir litbank/coref/conll --out out    # then load_dataset("out")

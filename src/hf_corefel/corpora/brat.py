@@ -143,7 +143,7 @@ class _Annotation:
     def read(self, number: int, line: str) -> None:
         """Take one line."""
         columns = line.split("\t")
-        if len(columns) < 2:
+        if len(columns) < 2 or not columns[1].strip():
             raise self._error(number, f"expected an id, a tab and what it says, got {line!r}")
         kind = "COREF" if columns[0] == "COREF" else columns[0][:1]
         if kind == "T":

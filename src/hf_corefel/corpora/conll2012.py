@@ -69,7 +69,10 @@ def read_conll2012(path: str | Path, split: str = "all", *, strict: bool = True)
     """
     folder = corpus_folder(path, "conll2012")
     for file in files_of_split(folder, split, _FILES, "CoNLL-2012 files", _is_gold):
-        yield from _read_file(file, strict)
+        try:
+            yield from _read_file(file, strict)
+        except CorpusError as error:  # a line that is not UTF-8
+            raise_or_warn(error, strict, "rest of the file skipped")
 
 
 def _is_gold(file: Path) -> bool:
