@@ -21,6 +21,7 @@ ANNA, OSLO = "T1\tPerson 0 9\tAnna Berg", "T2\tCity 13 17\tOslo"
 SHE, CITY = "T3\tPerson 24 27\tShe", "T4\tCity 32 40\tthe city"
 MENTIONS = (ANNA, OSLO, SHE, CITY)
 CHAINS = {
+    "events": ("E1\tCoref:T3 Antecedent:T1", "E2\tIDENT:T2 With:T4", "E3\tLives:T5 Where:T2", "T5\tLives 18 22\tleft"),
     "relations": ("R1\tCoref Arg1:T3 Arg2:T1", "R2\tLives Arg1:T3 Arg2:T2", "R3\tcoref Anaphora:T4 Antecedent:T2"),
     "equivalences": ("*\tEquiv T1 T3", "*\tEquiv T4 T2"),
     "lines of LitBank's tables": ("COREF\tT1\tAnna-0", "COREF\tT4\tOslo-1", "COREF\tT3\tAnna-0", "COREF\tT2\tOslo-1"),

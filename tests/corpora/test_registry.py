@@ -118,6 +118,10 @@ def test_datasets_and_export(guest: ModuleType, gap: Path, tmp_path: Path) -> No
 def test_evaluate(guest: ModuleType, gap: Path, tiny_folder: Path, tmp_path: Path) -> None:
     scores = evaluate_corpus(gap, model=tiny_folder)
     assert (scores["corpus"], scores["documents"], scores["mention_scope"]) == ("GAP", 1, "all")
+    arguments = ["evaluate", str(gap.parent), "--model", str(tiny_folder), "--format", "gap", "--split", "train", "-q"]
+    result = CliRunner().invoke(app, [*arguments, "--out", str(tmp_path / "scores.json")])
+    assert result.exit_code == 0, result.stderr
+    assert json.loads((tmp_path / "scores.json").read_text())["documents"] == 2
     with pytest.raises(ValueError, match="that is a file of the corpus or the model"):
         evaluate_corpus(gap, model=tiny_folder, out=gap / "gap-test.tsv")
 
@@ -150,6 +154,8 @@ def test_a_folder_that_two_claim_is_an_error_that_names_both(guest: ModuleType, 
             with pytest.raises(CorpusError, match=message):
                 detect_format(place)
         assert find_corpus(gap.parent, "gap2") == ("gap2", gap)
+        stats = CliRunner().invoke(app, ["corpus", "stats", str(gap), "--format", "gap2"])
+        assert stats.stdout.startswith("gap2, split all: 3 documents")
         assert len(list(read_gold(gap, corpus_format="gap2"))) == 3
         assert hf_corefel.load_corpus(gap, corpus="gap2", split="train", cache_dir=gap / "cache").num_rows == 3
     finally:

@@ -2,7 +2,7 @@
 
 ``T1<tab>Person 0 6<tab>Mira H`` is a mention by its offsets, in code points. Which mentions are one cluster is said by
 
-- relations of certain names, ``R1<tab>Coref Arg1:T1 Arg2:T2`` (see `COREFERENCE`);
+- relations of certain names, ``R1<tab>Coref Arg1:T1 Arg2:T2`` (see `COREFERENCE`), or events of these names;
 - equivalences, ``*<tab>Equiv T1 T2 T3``;
 - lines as LitBank's tables have them, ``COREF<tab>T1<tab>Mira-0``;
 - in LitBank's own brat files a second ``T`` line at the same place, which has the cluster's name for a type:
@@ -155,7 +155,7 @@ class _Annotation:
         elif kind == "*":
             self.same.append((number, columns[1].split()[1:]))
         elif kind == "E":
-            self.triggers[columns[0]] = columns[1].split()[0].rpartition(":")[2]
+            self._event(number, columns)
         elif kind == "COREF":
             if len(columns) < 3:
                 raise self._error(number, f"expected COREF, a mention and its cluster between tabs, got {line!r}")
@@ -189,6 +189,15 @@ class _Annotation:
         whole = all(end <= begin and not self.text[end:begin].strip() for (_, end), (begin, _) in pairwise(places))
         place = (places[0][0], places[-1][1]) if whole else None
         self.mentions[columns[0]] = _Mention(number, kind, place)
+
+    def _event(self, number: int, columns: list[str]) -> None:
+        """Take an event; one that is named as a relation of coreference is such a relation with its trigger."""
+        first, *arguments = columns[1].split()
+        name, _, trigger = first.rpartition(":")
+        if name.lower() in self.relations:
+            self.same.append((number, [trigger, *(argument.rpartition(":")[2] for argument in arguments)]))
+        else:
+            self.triggers[columns[0]] = trigger
 
     def _link(self, number: int, columns: list[str]) -> None:
         parts = columns[1].split(" ", 2)

@@ -26,6 +26,9 @@ class CorpusSpec:
     Commands and functions find a corpus by ``sniff`` or by its name, and read it by the functions here. They call them
     as ``read_gold(path, split, strict=…)``, and with ``mentions=…`` where ``scopes`` has two.
 
+    >>> CORPORA["gum"].title, CORPORA["gum"].splits["validation"]
+    ('GUM', 'dev')
+
     Paths are `pathlib.Path`s: the folder that ``sniff`` found, or what was named where it found none.
 
     Attributes:
