@@ -10,7 +10,7 @@ import typer
 
 from ..version import __version__
 from .annotate import annotate
-from .corpus import corpus_app
+from .corpus import FormatOption, corpus_app
 from .kb import kb_app
 from .messages import fail, say, warnings_as_messages
 from .options import (
@@ -67,13 +67,17 @@ def evaluate(
         Path, typer.Argument(metavar="DATA_DIR", help="The folder of a corpus as its authors ship it.")
     ],
     split: Annotated[str, typer.Option(help="The part of the corpus to score.")] = "test",
+    corpus_format: FormatOption = None,
     model: ModelOption = None,
     revision: RevisionOption = None,
     token: TokenOption = None,
     knowledge_base: KnowledgeBaseOption = None,
     trust_remote_code: TrustOption = False,
     mention_scope: Annotated[
-        str | None, typer.Option(metavar="SCOPE", help="Mentions to look for: named or all; GUM's gold has the same.")
+        str | None,
+        typer.Option(
+            metavar="SCOPE", help="Mentions to look for: named or all; gold has the same where a corpus has both."
+        ),
     ] = None,
     given_mentions: Annotated[
         bool, typer.Option("--given-mentions", help="Give the model the gold mentions; score clusters and links.")
@@ -86,7 +90,7 @@ def evaluate(
     ] = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Score a model on DWIE, AIDA, AIDA+ or GUM: coreference, entity linking and their hard cases.
+    """Score a model on a corpus, told by its files: coreference, entity linking and their hard cases.
 
     The pipeline reads the texts alone; the annotation is read once the predictions are written.
     """
@@ -101,6 +105,7 @@ def evaluate(
             scores = evaluate_corpus(
                 data_dir,
                 split=split,
+                corpus_format=corpus_format,
                 model=model,
                 knowledge_base=None if knowledge_base is None else knowledge_base_folder(knowledge_base, token=token),
                 loading=hub_access(revision, token),

@@ -15,12 +15,13 @@ from typing import Any, ClassVar
 import datasets
 
 from ..documents import Document
-from .aida import read_aida
+from .aida import AIDA_FILE, read_aida
 from .aida_plus import read_aida_plus
 from .dwie import development_split, read_dwie
 from .fingerprint import corpus_fingerprint
 from .gum import read_gum
-from .locating import AIDA_FILE, CORPUS_FORMATS, CorpusFormat, corpus_folder, is_corpus
+from .locating import corpus_folder, is_corpus
+from .registry import CORPORA
 
 __all__ = [
     "AidaBuilder",
@@ -31,6 +32,10 @@ __all__ = [
     "GumBuilder",
     "document_features",
 ]
+
+
+# That no speakers are known is not the same as that nobody speaks, and likewise with words.
+_NULLABLE = ("speakers", "words")
 
 
 def document_features(*, words: bool = False, candidates: bool = False, speakers: bool = False) -> Any:
@@ -96,6 +101,7 @@ class CorpusBuilder(datasets.GeneratorBasedBuilder):  # type: ignore[misc,unused
     HOMEPAGE: ClassVar[str]
     LICENSE: ClassVar[str]
     FILES: ClassVar[str]
+    LANGUAGES: ClassVar[tuple[str, ...]] = ("en",)
     # Name of a split here -> in the corpus.
     SPLITS: ClassVar[dict[str, str]]
 
@@ -108,8 +114,9 @@ class CorpusBuilder(datasets.GeneratorBasedBuilder):  # type: ignore[misc,unused
         **more: Any,
     ) -> None:
         if more.get("data_dir"):
-            more["data_dir"] = str(corpus_folder(more["data_dir"], self._format(config_name)))
-            hash = (hash or "") + corpus_fingerprint(more["data_dir"])
+            name = self._format(config_name)
+            more["data_dir"] = str(corpus_folder(more["data_dir"], name))
+            hash = (hash or "") + corpus_fingerprint(more["data_dir"], CORPORA[name])
         super().__init__(cache_dir, dataset_name or self.CORPUS, config_name, hash, **more)
 
     @classmethod
@@ -118,9 +125,9 @@ class CorpusBuilder(datasets.GeneratorBasedBuilder):  # type: ignore[misc,unused
         return [config.name for config in cls.BUILDER_CONFIGS]
 
     @classmethod
-    def _format(cls, config_name: str | None) -> CorpusFormat:
-        """The format of the files that a configuration reads."""
-        return next(name for name in CORPUS_FORMATS if name in (config_name, cls.CORPUS))
+    def _format(cls, config_name: str | None) -> str:
+        """The name of the corpus that a configuration reads."""
+        return cls.CORPUS
 
     def _info(self) -> Any:
         return datasets.DatasetInfo(
@@ -149,8 +156,7 @@ class CorpusBuilder(datasets.GeneratorBasedBuilder):  # type: ignore[misc,unused
     def _generate_examples(self, split: str) -> Iterator[tuple[int, dict[str, Any]]]:
         for index, document in enumerate(self._documents(split)):
             row = document.to_dict()
-            # No speakers are known, which is not the same as that nobody speaks.
-            yield index, {name: row.get(name, None if name == "speakers" else []) for name in self.info.features}
+            yield index, {name: row.get(name, None if name in _NULLABLE else []) for name in self.info.features}
 
     def _as_dataset(self, split: Any = "train", in_memory: bool = False) -> Any:
         info = (self.info.splits or {}).get(str(split))
@@ -259,9 +265,14 @@ class AidaBuilder(CorpusBuilder):
     DEFAULT_CONFIG_NAME = "aida_plus"
 
     @classmethod
+    def _format(cls, config_name: str | None) -> str:
+        """The configurations have the names of their corpora."""
+        return config_name or cls.CORPUS
+
+    @classmethod
     def available_configs(cls, data_dir: str) -> list[str]:
         """Those of the two whose files are there."""
-        formats: tuple[CorpusFormat, ...] = ("aida_plus", "aida")
+        formats = ("aida_plus", "aida")
         return [name for name in formats if is_corpus(corpus_folder(data_dir, name), name)]
 
     def _features(self) -> Any:
