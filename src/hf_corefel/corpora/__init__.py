@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from .aida import NilClusters, read_aida
 from .aida_plus import read_aida_plus, read_aida_plus_annotations
+from .article_annotation import ArticleAnnotation
+from .brat import read_brat
+from .conll2012 import read_conll2012
+from .corefud import read_corefud
+from .docred import read_docred, read_docred_annotations
 from .dwie import (
-    ArticleAnnotation,
     development_split,
     read_dwie,
     read_dwie_annotation,
@@ -16,22 +20,21 @@ from .dwie import (
 from .errors import CorpusError
 from .gum import MentionKinds, gum_splits, read_gum
 from .reading import (
-    CORPUS_FORMATS,
-    CorpusFormat,
     corpus_files,
     detect_format,
     read_annotations,
     read_gold,
     read_texts,
 )
+from .registry import CORPORA, CorpusSpec
 from .statistics import CandidateRecall, CorpusStatistics, corpus_statistics
 
 __all__ = [
-    "CORPUS_FORMATS",
+    "CORPORA",
     "ArticleAnnotation",
     "CandidateRecall",
     "CorpusError",
-    "CorpusFormat",
+    "CorpusSpec",
     "CorpusStatistics",
     "MentionKinds",
     "NilClusters",
@@ -49,6 +52,11 @@ __all__ = [
     "read_dwie_annotations",
     "read_dwie_article",
     "read_dwie_texts",
+    "read_brat",
+    "read_conll2012",
+    "read_corefud",
+    "read_docred",
+    "read_docred_annotations",
     "read_gold",
     "read_gum",
     "read_texts",

@@ -10,15 +10,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote
 
 from ..documents import Cluster, Document, Mention, Offsets
 from .errors import CorpusError, numbered_lines, raise_or_warn
-from .locating import AIDA_FILE, corpus_folder
+from .locating import corpus_folder
+from .registry import CorpusSpec
 
-__all__ = ["NilClusters", "read_aida"]
+__all__ = ["AIDA", "AIDA_FILE", "NilClusters", "read_aida"]
+
+AIDA_FILE = "AIDA-YAGO2-dataset.tsv"
 
 SPLITS = ("train", "testa", "testb", "all")
 NIL = "--NME--"
@@ -178,3 +182,29 @@ class _TokenReader:
             entities[key] = entity
         clusters = [Cluster(tuple(mentions), entities[key]) for key, mentions in groups.items()]
         return Document(self.text, id=self.name, words=self.words, clusters=clusters)
+
+
+def _is_aida(path: Path) -> bool:
+    if path.is_dir():
+        return (path / AIDA_FILE).is_file()
+    return path.suffix == ".tsv" and (path.name == AIDA_FILE or _starts_document(path))
+
+
+def _starts_document(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(10) == b"-DOCSTART-"
+
+
+AIDA = CorpusSpec(
+    name="aida",
+    title="AIDA",
+    sniff=_is_aida,
+    splits={"train": "train", "validation": "testa", "test": "testb"},
+    # What is said of a NIL mention is its surface: the same one twice in a document is the same thing.
+    read_gold=partial(read_aida, nil_clusters="surfaces"),
+    read_annotations=read_aida,
+    builder="hf_corefel.corpora.builders:AidaBuilder",
+    files=(AIDA_FILE,),
+    expects=AIDA_FILE,
+    note="AIDA does not say which NIL mentions are the same: each is counted as its own cluster.",
+)

@@ -11,11 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from ..documents import Document
-from .dwie import ArticleAnnotation, load_article, read_dwie_annotation, read_dwie_article, read_each
+from .article_annotation import ArticleAnnotation
+from .dwie import load_article, read_dwie_annotation, read_dwie_article, read_each
 from .errors import CorpusError, raise_or_warn
-from .locating import AIDA_PLUS_FOLDERS, corpus_folder
+from .locating import corpus_folder
+from .registry import CorpusSpec
 
-__all__ = ["read_aida_plus", "read_aida_plus_annotations"]
+__all__ = ["AIDA_PLUS", "AIDA_PLUS_FOLDERS", "read_aida_plus", "read_aida_plus_annotations"]
+
+AIDA_PLUS_FOLDERS = ("train", "testa", "testb")
+_FILES = tuple(f"{folder}/*.json" for folder in AIDA_PLUS_FOLDERS)
 
 
 def read_aida_plus(
@@ -58,3 +63,17 @@ def _articles(folder: Path, split: str, strict: bool) -> Iterator[tuple[Path, di
                 raise_or_warn(error, strict)
             else:
                 yield path, {"id": path.stem, **article}
+
+
+AIDA_PLUS = CorpusSpec(
+    name="aida_plus",
+    title="AIDA+",
+    # Other corpora have a folder "train" too.
+    sniff=lambda path: any(any(path.glob(pattern)) for pattern in _FILES[1:]),
+    splits={"train": "train", "validation": "testa", "test": "testb"},
+    read_gold=read_aida_plus,
+    read_annotations=read_aida_plus_annotations,
+    builder="hf_corefel.corpora.builders:AidaBuilder",
+    files=_FILES,
+    expects="*.json in folders testa and testb",
+)

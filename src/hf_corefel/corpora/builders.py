@@ -15,12 +15,12 @@ from typing import Any, ClassVar
 import datasets
 
 from ..documents import Document
-from .aida import read_aida
+from .aida import AIDA_FILE, read_aida
 from .aida_plus import read_aida_plus
 from .dwie import development_split, read_dwie
 from .fingerprint import corpus_fingerprint
 from .gum import read_gum
-from .locating import AIDA_FILE, CORPUS_FORMATS, CorpusFormat, corpus_folder, is_corpus
+from .locating import corpus_folder, is_corpus
 
 __all__ = [
     "AidaBuilder",
@@ -118,9 +118,9 @@ class CorpusBuilder(datasets.GeneratorBasedBuilder):  # type: ignore[misc,unused
         return [config.name for config in cls.BUILDER_CONFIGS]
 
     @classmethod
-    def _format(cls, config_name: str | None) -> CorpusFormat:
-        """The format of the files that a configuration reads."""
-        return next(name for name in CORPUS_FORMATS if name in (config_name, cls.CORPUS))
+    def _format(cls, config_name: str | None) -> str:
+        """The name of the corpus that a configuration reads."""
+        return cls.CORPUS
 
     def _info(self) -> Any:
         return datasets.DatasetInfo(
@@ -259,9 +259,14 @@ class AidaBuilder(CorpusBuilder):
     DEFAULT_CONFIG_NAME = "aida_plus"
 
     @classmethod
+    def _format(cls, config_name: str | None) -> str:
+        """The configurations have the names of their corpora."""
+        return config_name or cls.CORPUS
+
+    @classmethod
     def available_configs(cls, data_dir: str) -> list[str]:
         """Those of the two whose files are there."""
-        formats: tuple[CorpusFormat, ...] = ("aida_plus", "aida")
+        formats = ("aida_plus", "aida")
         return [name for name in formats if is_corpus(corpus_folder(data_dir, name), name)]
 
     def _features(self) -> Any:

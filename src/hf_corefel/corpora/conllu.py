@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..documents import Offsets, Turn
-from .errors import CorpusError, numbered_lines
+from .errors import CorpusError, numbered_lines, raise_or_warn
 
-__all__ = ["ConlluDocument", "Token", "conllu_documents"]
+__all__ = ["ConlluDocument", "Token", "conllu_documents", "entity_fields_of"]
 
 _ID = re.compile(r"(\d+)(?:-(\d+)|(\.)\d+)?")
 _COLUMNS = 10
@@ -18,7 +18,7 @@ _COLUMNS = 10
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A syntactic word.
+    """A syntactic word, or an empty node of enhanced dependencies.
 
     Attributes:
         line: Its line in the file.
@@ -26,6 +26,7 @@ class Token:
         end: One past the last code point.
         pos: Universal part of speech.
         misc: The key-value pairs of the last column.
+        empty: Whether it is an empty node, which stands for no text; its offsets say where it would.
     """
 
     line: int
@@ -33,6 +34,7 @@ class Token:
     end: int
     pos: str
     misc: dict[str, str]
+    empty: bool = False
 
 
 @dataclass(slots=True)
@@ -40,18 +42,26 @@ class ConlluDocument:
     """A document of a CoNLL-U file.
 
     Attributes:
-        id: From ``# newdoc id``, else the file's name.
+        id: From ``# newdoc id``, else the file's name, with a number from the file's second such document on.
         text: Its sentences, see `conllu_documents`.
-        tokens: Its syntactic words, without the empty nodes of enhanced dependencies.
+        nodes: Its syntactic words and empty nodes.
         words: Offsets of its words, in order and without overlap.
         turns: What speakers say, from the ``# speaker`` of sentences; those that follow each other are one turn.
+        entity_fields: The fields of a mention by the last ``# global.Entity`` up to its first sentence; None when the
+            file has none so far.
     """
 
     id: str
     text: str = ""
-    tokens: list[Token] = field(default_factory=list)
+    nodes: list[Token] = field(default_factory=list)
     words: list[Offsets] = field(default_factory=list)
     turns: list[Turn] = field(default_factory=list)
+    entity_fields: tuple[str, ...] | None = None
+
+    @property
+    def tokens(self) -> list[Token]:
+        """Its syntactic words, without the empty nodes."""
+        return [node for node in self.nodes if not node.empty]
 
 
 @dataclass(slots=True)
@@ -64,38 +74,109 @@ class _Range:
     parts: list[tuple[int, list[str]]] = field(default_factory=list)
 
 
-def conllu_documents(path: Path) -> Iterator[ConlluDocument]:
-    """The documents of a file.
+@dataclass(slots=True)
+class _Sentence:
+    """The lines of a sentence with their numbers: comments without ``#``, and tokens."""
+
+    comments: list[tuple[int, str]] = field(default_factory=list)
+    rows: list[tuple[int, str]] = field(default_factory=list)
+
+    def comment(self, key: str) -> str | None:
+        """The value of the comment ``key = value``, or None."""
+        return next((value for text in self.comments if (value := _comment(text[1], key)) is not None), None)
+
+    @property
+    def newdoc(self) -> str | None:
+        """What is said of the document that it begins, None when it begins none."""
+        return next((text for _, text in self.comments if re.match(r"newdoc\b", text)), None)
+
+
+def conllu_documents(path: Path, *, strict: bool = True) -> Iterator[ConlluDocument]:
+    """The documents of a file, read one by one.
 
     A token is followed by a space unless it says ``SpaceAfter=No``. Sentences are joined alike; before one that
     begins a paragraph (``# newpar``) stands a line feed instead.
+
+    Args:
+        path: The file.
+        strict: Raises on a malformed document; otherwise warns and leaves it out.
 
     Raises:
         CorpusError: When a line has not ten columns or no valid number, a form is empty, or a sentence differs from
             its ``# text``; the message has the file and the line.
     """
-    builder: _Builder | None = None
-    comments: list[tuple[int, str]] = []
-    rows: list[tuple[int, list[str]]] = []
-    for number, line in (*numbered_lines(path), (0, "")):
+    fields: tuple[str, ...] | None = None
+    unnamed = 0
+    for sentences in _sentences_of_documents(path):
+        fields = _entity_fields(sentences[0]) or fields
+        name = (sentences[0].newdoc or "").partition("id =")[2].strip()
+        if not name:
+            unnamed += 1
+            name = path.stem if unnamed == 1 else f"{path.stem}_{unnamed}"
+        try:
+            builder = _Builder(path, ConlluDocument(name, entity_fields=fields))
+            for sentence in sentences:
+                builder.add(sentence)
+        except CorpusError as error:
+            raise_or_warn(error, strict, "document skipped")
+        else:
+            yield builder.document
+        for sentence in sentences[1:]:
+            fields = _entity_fields(sentence) or fields
+
+
+def entity_fields_of(path: Path) -> tuple[str, ...] | None:
+    """The fields of ``# global.Entity`` at the top of a file, None when there is none before its first token.
+
+    Raises:
+        CorpusError: When the file is not UTF-8 there.
+        OSError: When it cannot be read.
+    """
+    for _, line in numbered_lines(path):
         if line.startswith("#"):
-            comments.append((number, line[1:].strip()))
+            value = _comment(line[1:].strip(), "global.Entity")
+            if value is not None:
+                return tuple(value.split("-"))
         elif line.strip():
-            columns = line.split("\t")
-            if len(columns) != _COLUMNS:
-                raise CorpusError(f"{path}:{number}: expected {_COLUMNS} columns, got {len(columns)}")
-            rows.append((number, columns))
-        elif rows:
-            begins = next((text for _, text in comments if re.match(r"newdoc\b", text)), None)
-            if builder is None or begins is not None:
-                if builder is not None:
-                    yield builder.document
-                name = (begins or "").partition("id =")[2].strip()
-                builder = _Builder(path, ConlluDocument(name or path.stem))
-            builder.add(comments, rows)
-            comments, rows = [], []
-    if builder is not None:
-        yield builder.document
+            break
+    return None
+
+
+def _sentences_of_documents(path: Path) -> Iterator[list[_Sentence]]:
+    """The sentences of a file, document by document."""
+    document: list[_Sentence] = []
+    for sentence in _sentences(path):
+        if sentence.newdoc is not None and document:
+            yield document
+            document = []
+        document.append(sentence)
+    if document:
+        yield document
+
+
+def _sentences(path: Path) -> Iterator[_Sentence]:
+    sentence = _Sentence()
+    for number, line in numbered_lines(path):
+        if line.startswith("#"):
+            sentence.comments.append((number, line[1:].strip()))
+        elif line.strip():
+            sentence.rows.append((number, line))
+        elif sentence.rows:
+            yield sentence
+            sentence = _Sentence()
+    if sentence.rows:
+        yield sentence
+
+
+def _entity_fields(sentence: _Sentence) -> tuple[str, ...] | None:
+    value = sentence.comment("global.Entity")
+    return None if value is None else tuple(value.split("-"))
+
+
+def _comment(text: str, key: str) -> str | None:
+    """The value of a comment ``key = value``, None when it has another key."""
+    given, sign, value = text.partition("=")
+    return value.strip() if sign and given.strip() == key else None
 
 
 @dataclass
@@ -107,38 +188,49 @@ class _Builder:
     separator: str = ""
     speaker: str = ""
 
-    def add(self, comments: list[tuple[int, str]], rows: list[tuple[int, list[str]]]) -> None:
-        """Appends a sentence; ``comments`` and ``rows`` have their line numbers."""
+    def add(self, sentence: _Sentence) -> None:
+        """Append a sentence."""
         document = self.document
-        if document.text and any(re.fullmatch(r"newpar\b.*", text) for _, text in comments):
+        if document.text and any(re.fullmatch(r"newpar\b.*", text) for _, text in sentence.comments):
             self.separator = "\n"
         begin = len(document.text) + len(self.separator)
         within: _Range | None = None
-        for number, columns in rows:
-            match = _ID.fullmatch(columns[0])
-            if match is None:
-                raise CorpusError(f"{self.path}:{number}: column 1: expected a token number, got {columns[0]!r}")
-            if match[3]:
-                continue
-            form, misc = columns[1], _key_values(columns[9])
-            if not form.strip():
-                raise CorpusError(f"{self.path}:{number}: column 2: the form is empty")
-            if match[2]:
-                start, end = self._append(form, misc)
-                within = _Range(int(match[2]), start, end)
-            elif within is None:
-                start, end = self._append(form, misc)
-                document.words.append((start, end))
-                document.tokens.append(Token(number, start, end, columns[3], misc))
-            else:
+        for number, line in sentence.rows:
+            columns, match = self._columns(number, line)
+            if within is not None:
                 within.parts.append((number, columns))
-                if int(match[1]) >= within.last:
+                if not match[3] and int(match[1]) >= within.last:
                     self._split(within)
                     within = None
+            elif match[3]:
+                self._add_empty(number, columns, len(document.text))
+            else:
+                form, misc = columns[1], _key_values(columns[9])
+                start, end = self._append(form, misc)
+                if match[2]:
+                    within = _Range(int(match[2]), start, end)
+                else:
+                    document.words.append((start, end))
+                    document.nodes.append(Token(number, start, end, columns[3], misc))
         if within is not None:
             self._split(within)
-        self._compare(begin, comments)
-        self._add_turn(begin, comments)
+        self._compare(begin, sentence.comments)
+        self._add_turn(begin, sentence.comments)
+
+    def _columns(self, number: int, line: str) -> tuple[list[str], re.Match[str]]:
+        """The columns of a line and what its number says, once both are known to be in order."""
+        columns = line.split("\t")
+        if len(columns) != _COLUMNS:
+            raise CorpusError(f"{self.path}:{number}: expected {_COLUMNS} columns, got {len(columns)}")
+        match = _ID.fullmatch(columns[0])
+        if match is None:
+            raise CorpusError(f"{self.path}:{number}: column 1: expected a token number, got {columns[0]!r}")
+        if not match[3] and not columns[1].strip():
+            raise CorpusError(f"{self.path}:{number}: column 2: the form is empty")
+        return columns, match
+
+    def _add_empty(self, number: int, columns: list[str], at: int) -> None:
+        self.document.nodes.append(Token(number, at, at, columns[3], _key_values(columns[9]), empty=True))
 
     def _append(self, form: str, misc: dict[str, str]) -> Offsets:
         begin = len(self.document.text) + len(self.separator)
@@ -148,17 +240,20 @@ class _Builder:
 
     def _split(self, whole: _Range) -> None:
         """Gives the parts of a multi-word token their own places when together they spell it, else all of it."""
-        forms = [columns[1] for _, columns in whole.parts]
+        forms = [columns[1] for _, columns in whole.parts if "." not in columns[0]]
         spelled = "".join(forms) == self.document.text[whole.begin : whole.end]
         if not spelled:
             self.document.words.append((whole.begin, whole.end))
         begin = whole.begin
-        for (number, columns), form in zip(whole.parts, forms, strict=True):
-            offsets = (begin, begin + len(form)) if spelled else (whole.begin, whole.end)
+        for number, columns in whole.parts:
+            if "." in columns[0]:
+                self._add_empty(number, columns, begin)
+                continue
+            offsets = (begin, begin + len(columns[1])) if spelled else (whole.begin, whole.end)
             if spelled:
                 self.document.words.append(offsets)
-            self.document.tokens.append(Token(number, *offsets, columns[3], _key_values(columns[9])))
-            begin += len(form)
+            self.document.nodes.append(Token(number, *offsets, columns[3], _key_values(columns[9])))
+            begin = offsets[1] if spelled else begin
 
     def _compare(self, begin: int, comments: list[tuple[int, str]]) -> None:
         found = self.document.text[begin:]

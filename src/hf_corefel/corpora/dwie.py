@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from ..documents import Candidate, Cluster, Document, DocumentError, Mention, Offsets
+from .article_annotation import ArticleAnnotation
 from .errors import CorpusError, raise_or_warn
-from .locating import DWIE_FOLDERS, corpus_folder
+from .locating import corpus_folder
+from .registry import CorpusSpec
 
 __all__ = [
+    "DWIE",
+    "DWIE_FOLDERS",
     "ArticleAnnotation",
     "CorpusError",
     "development_split",
@@ -34,25 +37,8 @@ __all__ = [
 _Read = TypeVar("_Read")
 
 SPLITS = ("train", "test", "all")
-
-
-@dataclass(frozen=True, slots=True)
-class ArticleAnnotation:
-    """The annotation of an article in DWIE's form; its text need not be there.
-
-    Attributes:
-        id: The article's name.
-        tags: The splits that it is in, ``all`` among them.
-        clusters: As in `Document`; the surfaces are the annotation's own and are not compared with a text.
-        candidates: The corpus' own candidate lists of the mentions, by offsets; empty where it has none.
-        text: The content when the file holds it, else None.
-    """
-
-    id: str
-    tags: tuple[str, ...]
-    clusters: list[Cluster]
-    candidates: dict[Offsets, list[Candidate]] = field(default_factory=dict)
-    text: str | None = None
+DWIE_FOLDERS = ("annos_with_content", "annos_only", "annos")
+_FILES = ("DW_*.json", *(f"{folder}/DW_*.json" for folder in DWIE_FOLDERS))
 
 
 def read_dwie(
@@ -256,3 +242,17 @@ def development_split(train: Sequence[Document]) -> tuple[list[Document], list[D
     """The training articles without, and those with, every tenth one: positions 0, 10, 20, … of the sorted ids."""
     ordered = sorted(train, key=lambda document: document.id or "")
     return [d for i, d in enumerate(ordered) if i % 10], ordered[::10]
+
+
+DWIE = CorpusSpec(
+    name="dwie",
+    title="DWIE",
+    sniff=lambda path: path.is_dir() and any(any(path.glob(pattern)) for pattern in _FILES),
+    splits={"train": "train", "test": "test"},
+    read_gold=read_dwie,
+    read_texts=read_dwie_texts,
+    read_annotations=read_dwie_annotations,
+    builder="hf_corefel.corpora.builders:DwieBuilder",
+    files=_FILES,
+    expects="DW_*.json, there or in annos_with_content, annos_only or annos",
+)

@@ -18,11 +18,12 @@ from typing import Literal
 from urllib.parse import unquote
 
 from ..documents import Cluster, Document, DocumentError, Mention
-from .conllu import ConlluDocument, Token, conllu_documents
+from .conllu import ConlluDocument, Token, conllu_documents, entity_fields_of
 from .errors import CorpusError, numbered_lines, raise_or_warn
 from .locating import corpus_folder
+from .registry import CorpusSpec
 
-__all__ = ["MentionKinds", "gum_splits", "read_gum"]
+__all__ = ["GUM", "MentionKinds", "gum_splits", "read_gum"]
 
 MentionKinds = Literal["all", "named"]
 
@@ -61,7 +62,7 @@ def read_gum(
         raise ValueError(f"mentions must be 'all' or 'named'; got {mentions!r}")
     for path in _files(corpus_folder(folder, "gum"), split, strict):
         try:
-            for source in conllu_documents(path):
+            for source in conllu_documents(path, strict=strict):
                 if any(character.isalnum() for character in source.text):
                     yield _document(source, path, mentions, strict)
                 else:
@@ -181,8 +182,9 @@ class _Groups:
 
 def _document(source: ConlluDocument, path: Path, kinds: MentionKinds, strict: bool) -> Document:
     groups = _Groups(path, kinds, strict)
-    for position in range(len(source.tokens)):
-        groups.read(position, source.tokens)
+    tokens = source.tokens
+    for position in range(len(tokens)):
+        groups.read(position, tokens)
     for opened in groups.open:
         groups.complain(opened.line, f"mention of group {opened.fields[0]} is not closed")
     clusters = [
@@ -194,3 +196,30 @@ def _document(source: ConlluDocument, path: Path, kinds: MentionKinds, strict: b
         return Document(source.text, id=source.id, words=source.words, clusters=clusters, speakers=source.turns or None)
     except DocumentError as error:
         raise CorpusError(f"{path}: {error}") from error
+
+
+def _is_gum(path: Path) -> bool:
+    if path.is_dir():
+        files = [*path.glob("dep/*.conllu"), *path.glob("*.conllu")]
+        return bool(files) and _is_gum(min(files))
+    if path.suffix != ".conllu":
+        return False
+    try:
+        fields = entity_fields_of(path)
+    except CorpusError:
+        return True  # the reader says what is wrong with it
+    # Those of CorefUD begin with "eid".
+    return fields is None or fields[0] == _FIELDS[0]
+
+
+GUM = CorpusSpec(
+    name="gum",
+    title="GUM",
+    sniff=_is_gum,
+    splits={"train": "train", "validation": "dev", "test": "test"},
+    read_gold=read_gum,
+    builder="hf_corefel.corpora.builders:GumBuilder",
+    files=("dep/*.conllu", "*.conllu", SPLITS_FILE),
+    expects="*.conllu, there or in dep, without # global.Entity or with one that begins with GRP",
+    scopes=("named", "all"),
+)

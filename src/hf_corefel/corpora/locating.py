@@ -3,109 +3,128 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal, get_args
 
 from .errors import CorpusError
+from .registry import CORPORA, CorpusSpec
 
-__all__ = [
-    "AIDA_FILE",
-    "AIDA_PLUS_FOLDERS",
-    "CORPUS_FORMATS",
-    "DWIE_FOLDERS",
-    "CorpusFormat",
-    "corpus_files",
-    "corpus_folder",
-    "find_corpus",
-    "is_corpus",
-]
+__all__ = ["corpus_files", "corpus_folder", "files_of", "find_corpus", "is_corpus"]
 
-CorpusFormat = Literal["dwie", "aida", "aida_plus", "gum"]
-CORPUS_FORMATS: tuple[CorpusFormat, ...] = get_args(CorpusFormat)
-AIDA_FILE = "AIDA-YAGO2-dataset.tsv"
-AIDA_PLUS_FOLDERS = ("train", "testa", "testb")
-DWIE_FOLDERS = ("annos_with_content", "annos_only", "annos")
-
-# What shows that a folder is of the format, in the order in which they are asked.
-_SIGNS: dict[CorpusFormat, tuple[str, ...]] = {
-    "dwie": ("DW_*.json", *(f"{folder}/DW_*.json" for folder in DWIE_FOLDERS)),
-    "aida": (AIDA_FILE,),
-    "aida_plus": tuple(f"{folder}/*.json" for folder in AIDA_PLUS_FOLDERS),
-    "gum": ("dep/*.conllu", "*.conllu"),
-}
 _LEVELS = 2
 # A message names so many of the places that it is about.
 _MOST_NAMED = 5
 
 
-def find_corpus(path: str | Path, wanted: CorpusFormat | None = None) -> tuple[CorpusFormat, Path]:
-    """Return the format and the folder of a corpus: the folder itself, or else the only one up to two levels below it.
+def find_corpus(path: str | Path, wanted: str | None = None) -> tuple[str, Path]:
+    """Return name and place of a corpus: what is named itself, or else the only one up to two levels below a folder.
 
     What lies inside a corpus is no other one, and hidden folders are not looked into.
 
     Args:
-        path: A folder.
-        wanted: Looks for this format only.
+        path: A folder, or a file.
+        wanted: Looks for the corpus of this name only.
 
     Raises:
-        CorpusError: When there is no corpus, or several below the folder; the message names them.
+        CorpusError: When there is no corpus, several below the folder, or two that claim one place; the message names
+            them and what was looked for.
+        ValueError: When no corpus has the wanted name.
     """
-    path = Path(path)
-    if not path.is_dir():
-        raise CorpusError(f"{path}: no such folder")
-    found = [(name, path) for name in _formats_of(path, wanted)] or list(_below(path, wanted, _LEVELS))
-    kinds = ", ".join(CORPUS_FORMATS) if wanted is None else wanted
+    path, specs = Path(path), _specs(wanted)
+    if not path.exists():
+        raise CorpusError(f"{path}: no such {'file or ' if wanted is None else ''}folder")
+    found = [(spec, path) for spec in _claims(path, specs)]
+    if not found and path.is_dir():
+        found = list(_below(path, specs, _LEVELS))
     if not found:
-        raise CorpusError(
-            f"{path}: no corpus that is known here; expected the files of {kinds}, there or up to two folders below"
-        )
-    if len(found) > 1 and found[0][1] != path:
-        named = [f"{folder.relative_to(path)} ({name})" for name, folder in found[:_MOST_NAMED]]
+        where = ", there or up to two folders below" if path.is_dir() else ""
+        looked = ", ".join(spec.described for spec in specs)
+        raise CorpusError(f"{path}: no corpus that is known here; expected the files of {looked}{where}")
+    _check_one_claim(found)
+    if len(found) > 1:
+        named = [f"{folder.relative_to(path)} ({spec.name})" for spec, folder in found[:_MOST_NAMED]]
         more = f" and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
         raise CorpusError(
             f"{path}: holds {len(found)} corpora, {', '.join(named)}{more}; name the folder of one of them"
         )
-    return found[0]
+    return found[0][0].name, found[0][1]
 
 
-def corpus_folder(path: str | Path, wanted: CorpusFormat) -> Path:
-    """Return the folder of a corpus by `find_corpus`; the path itself where there is none, or it is a file.
+def corpus_folder(path: str | Path, wanted: str) -> Path:
+    """Return the place of a corpus by `find_corpus`; the path itself where there is none, or it is a file.
 
     So a reader of the format says in its own words what it misses there.
 
     Raises:
         CorpusError: When there are several below the path.
     """
-    path = Path(path)
-    if not path.is_dir() or _formats_of(path, wanted) or not any(_below(path, wanted, _LEVELS)):
+    path, specs = Path(path), _specs(wanted)
+    if not path.is_dir() or _claims(path, specs) or not any(_below(path, specs, _LEVELS)):
         return path
     return find_corpus(path, wanted)[1]
 
 
-def is_corpus(folder: str | Path, wanted: CorpusFormat) -> bool:
-    """Return whether a folder itself holds a corpus of a format."""
-    return bool(_formats_of(Path(folder), wanted))
+def is_corpus(folder: str | Path, wanted: str) -> bool:
+    """Return whether a folder itself holds a corpus."""
+    return bool(_claims(Path(folder), _specs(wanted)))
 
 
 def corpus_files(path: str | Path) -> list[Path]:
-    """The files by which a corpus is told, each of which is read; empty when there is no corpus that is known here."""
+    """Return the files of a corpus, each of which is read; none when there is no corpus that is known here."""
     path = Path(path)
     if path.is_file():
         return [path]
     try:
-        _, folder = find_corpus(path)
+        name, folder = find_corpus(path)
     except CorpusError:
         return []
-    return sorted({file for patterns in _SIGNS.values() for pattern in patterns for file in folder.glob(pattern)})
+    return files_of(folder, CORPORA[name])
 
 
-def _formats_of(folder: Path, wanted: CorpusFormat | None) -> list[CorpusFormat]:
-    names = CORPUS_FORMATS if wanted is None else (wanted,)
-    return [name for name in names if any(any(folder.glob(pattern)) for pattern in _SIGNS[name])]
+def files_of(folder: Path, spec: CorpusSpec) -> list[Path]:
+    """Return the files of a corpus in its folder."""
+    return sorted({file for pattern in spec.files for file in folder.glob(pattern) if file.is_file()})
 
 
-def _below(folder: Path, wanted: CorpusFormat | None, levels: int) -> Iterator[tuple[CorpusFormat, Path]]:
+def _specs(wanted: str | None) -> list[CorpusSpec]:
+    """The corpus that is wanted, or all that can be imported."""
+    if wanted is not None:
+        return [CORPORA[wanted]]
+    specs = []
+    for name in CORPORA:
+        try:
+            specs.append(CORPORA[name])
+        except ValueError as error:
+            # A broken package must not keep others from their corpora.
+            warnings.warn(str(error), stacklevel=3)
+    return specs
+
+
+def _claims(path: Path, specs: list[CorpusSpec]) -> list[CorpusSpec]:
+    """The corpora that a folder or file is."""
+    claims = []
+    for spec in specs:
+        try:
+            if spec.sniff(path):
+                claims.append(spec)
+        except OSError:  # what may not be read holds nothing that can be read
+            continue
+    return claims
+
+
+def _check_one_claim(found: list[tuple[CorpusSpec, Path]]) -> None:
+    """Raise when one place is two corpora."""
+    places: dict[Path, list[CorpusSpec]] = {}
+    for spec, place in found:
+        places.setdefault(place, []).append(spec)
+    for place, specs in places.items():
+        if len(specs) > 1:
+            both = " and ".join(spec.described for spec in specs)
+            raise CorpusError(f"{place}: has the files of {both}; say which one is meant by its name")
+
+
+def _below(folder: Path, specs: list[CorpusSpec], levels: int) -> Iterator[tuple[CorpusSpec, Path]]:
     """The corpora in the folders below, by name; each in the uppermost folder that shows it."""
     try:
         with os.scandir(folder) as entries:
@@ -114,8 +133,8 @@ def _below(folder: Path, wanted: CorpusFormat | None, levels: int) -> Iterator[t
         return
     for name in names:
         below = folder / name
-        formats = _formats_of(below, wanted)
-        if formats:
-            yield formats[0], below
+        claims = _claims(below, specs)
+        if claims:
+            yield from ((spec, below) for spec in claims)
         elif levels > 1:
-            yield from _below(below, wanted, levels - 1)
+            yield from _below(below, specs, levels - 1)

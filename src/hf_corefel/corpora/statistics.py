@@ -8,7 +8,7 @@ from typing import Any
 
 from ..documents import AnnotatedDocument, Candidate, Cluster, Document, Offsets
 from ..processing.words import split_words
-from .dwie import ArticleAnnotation
+from .article_annotation import ArticleAnnotation
 
 __all__ = ["CandidateRecall", "CorpusStatistics", "corpus_statistics"]
 
@@ -103,7 +103,7 @@ def corpus_statistics(documents: Iterable[Document | AnnotatedDocument | Article
         if document.text is not None:
             counts["texts"] += 1
             counts["words"] += _number_of_words(
-                document.text, document.words if isinstance(document, Document) else None
+                document.text, None if isinstance(document, AnnotatedDocument) else document.words
             )
             counts["text_mentions"] += sum(len(cluster.mentions) for cluster in clusters)
         for cluster in clusters:

@@ -1,0 +1,79 @@
+"""Files of a corpus whose splits are told by the names of its files or folders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from .errors import CorpusError
+
+__all__ = ["SPLIT_NAMES", "files_below", "files_of_split", "split_of"]
+
+# What files and folders of a split are called.
+SPLIT_NAMES = {"train": ("train", "training"), "dev": ("dev", "development", "valid", "validation"), "test": ("test",)}
+
+
+def split_of(name: str) -> str | None:
+    """Return the split that a file or folder is named after, None when it is after none.
+
+    A word of the name counts: ``train.english.v4_gold_conll``, ``en_gum-corefud-dev.conllu``, ``dev_revised.json``.
+    """
+    words = "".join(character if character.isalnum() else " " for character in name.lower()).split()
+    return next((split for split, names in SPLIT_NAMES.items() if any(word in names for word in words)), None)
+
+
+def files_below(folder: Path, patterns: Iterable[str]) -> list[Path]:
+    """Return the files of a folder that match a pattern, and those in its folders that are named after a split."""
+    folders = [folder, *sorted(item for item in folder.iterdir() if item.is_dir() and split_of(item.name))]
+    found = {
+        file
+        for place in folders
+        for pattern in patterns
+        for file in (place.glob(pattern) if place == folder else place.rglob(pattern))
+        if file.is_file()
+    }
+    return sorted(found)
+
+
+def files_of_split(
+    path: Path,
+    split: str,
+    patterns: Sequence[str],
+    what: str,
+    accept: Callable[[Path], bool] = lambda file: True,
+) -> list[Path]:
+    """Return the files of a split in the order of their names.
+
+    Args:
+        path: A file, whose only split is ``all``, or a folder.
+        split: ``train``, ``dev``, ``test`` or ``all``.
+        patterns: What files are called.
+        what: What messages call the files.
+        accept: Which of them count.
+
+    Raises:
+        CorpusError: When there is no file.
+        ValueError: When there is no such split, or no file is named after it.
+    """
+    if split not in (*SPLIT_NAMES, "all"):
+        raise ValueError(f"split must be one of {', '.join(SPLIT_NAMES)}, all; got {split!r}")
+    if path.is_file():
+        if split != "all":
+            raise ValueError(f"split must be 'all' for a single file; got {split!r}")
+        return [path]
+    files = [file for file in files_below(path, patterns) if accept(file)] if path.is_dir() else []
+    if not files:
+        raise CorpusError(f"{path}: no {what} ({', '.join(patterns)}) here")
+    if split == "all":
+        return files
+    # The folder says it of all that is below it, such as the files of OntoNotes.
+    chosen = [file for file in files if _split_below(file, path) == split]
+    if not chosen:
+        raise ValueError(
+            f"split {split!r}: {path} has no file or folder that is named after it ({', '.join(SPLIT_NAMES[split])})"
+        )
+    return chosen
+
+
+def _split_below(file: Path, folder: Path) -> str | None:
+    return next((split for part in file.relative_to(folder).parts if (split := split_of(part))), None)
