@@ -47,6 +47,8 @@ def _annotation(document: AnyDocument, losses: Losses) -> str:
             if not parts:
                 losses.count("mentions of line breaks alone")
                 continue
+            inner = parts[0][0], parts[-1][1]
+            losses.count("mentions that begin or end with a line break, which is left out", inner != mention.offsets)
             number += 1
             names.append(f"T{number}")
             places = ";".join(f"{begin} {end}" for begin, end in parts)

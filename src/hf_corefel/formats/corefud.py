@@ -48,6 +48,9 @@ class CorefUD(Writer):
 def _block(document: AnyDocument, number: int, losses: Losses) -> str:
     columns = columns_of(document, losses)
     losses.count("texts without a word", not columns.words)
+    blank = sum(cluster.entity is not None and " " in cluster.entity for cluster in clusters_of(document))
+    losses.count("identifiers with blanks, which become underscores", blank)
+    losses.count("turns of speakers that do not begin and end with a sentence", _uneven(document, columns))
     text, words = document.text, columns.words
     entities = [None if cluster.entity is None else escaped(cluster.entity) for cluster in clusters_of(document)]
     name = " ".join(name_in(document, number).split()) or f"document-{number}"
@@ -105,7 +108,8 @@ def _brackets(columns: Columns, position: int, entities: list[str | None], prefi
     opening = [open_(c) for c in columns.opening.get(position, ())]
     single = [f"{open_(c)})" for c in columns.single.get(position, ())]
     closing = [f"{prefix}{c + 1})" for c in columns.closing.get(position, ())]
-    return "".join([*opening, *single, *closing])
+    # What closes stands first: behind what opens it would be read as a part of that.
+    return "".join([*closing, *opening, *single])
 
 
 def escaped(entity: str) -> str:
@@ -117,6 +121,14 @@ def _spaces(white: str, losses: Losses) -> str:
     plain, number = _OTHER_BREAK.subn("\n", white)
     losses.count("line separators that are no line feeds", number)
     return "".join(_ESCAPES.get(character, character) for character in plain)
+
+
+def _uneven(document: AnyDocument, columns: Columns) -> int:
+    """How many turns are not some whole sentences."""
+    turns = (document.speakers or []) if isinstance(document, Document) else []
+    begins = {columns.words[begin][0] for begin, _ in columns.sentences}
+    ends = {columns.words[end - 1][1] for _, end in columns.sentences}
+    return sum(turn.begin not in begins or turn.end not in ends for turn in turns)
 
 
 def _speaker(document: AnyDocument, begin: int) -> list[str]:

@@ -55,7 +55,7 @@ class SpacyDocBin(Writer):
         attributes = ["SPACY", "SENT_START", "ENT_IOB", "ENT_TYPE", "ENT_KB_ID"]
         packed = DocBin(attrs=attributes, store_user_data=True)
         for document in documents:
-            count_losses(document, losses, {"entity", "url", "words"})
+            count_losses(document, losses, {"id", "entity", "url", "words"})
             packed.add(_doc(document, vocab, losses))
         yield packed.to_bytes()
 

@@ -57,7 +57,7 @@ class LabelStudio(Writer):
 
 
 def _task(document: AnyDocument, losses: Losses) -> dict[str, Any]:
-    count_losses(document, losses, {"entity"})
+    count_losses(document, losses, {"id", "entity"})
     # Only the probability that a span is a mention has a place, that of regions.
     result: list[dict[str, Any]] = []
     for c, cluster in enumerate(clusters_of(document)):

@@ -40,7 +40,7 @@ class Nif(Writer):
     def write(self, documents: Iterable[AnyDocument], losses: Losses) -> Iterator[str]:
         taken: set[str] = set()
         for number, document in enumerate(documents, start=1):
-            count_losses(document, losses, {"entity", "url", "link_probability"})
+            count_losses(document, losses, {"entity", "url"})
             base = _base(document, number)
             while base in taken:
                 base = f"{base}-{number}"

@@ -49,6 +49,10 @@ class Losses:
     def __getitem__(self, kind: str) -> int:
         return self._counts[kind]
 
+    def items(self) -> Iterator[tuple[str, int]]:
+        """The kinds with their numbers."""
+        return iter(self._counts.items())
+
     def __bool__(self) -> bool:
         return bool(self._counts)
 
@@ -148,6 +152,7 @@ def as_result(document: AnyDocument) -> AnnotatedDocument:
 
 # What documents may say beyond text, id and which mentions are one thing, and how it is called.
 _KINDS = {
+    "id": "ids that are numbers, which become text",
     "entity": "links of clusters",
     "url": "URLs of entities",
     "probability": "probabilities",
@@ -170,23 +175,25 @@ def count_losses(document: AnyDocument, losses: Losses, keeps: Iterable[str] = (
     Args:
         document: The document.
         losses: Where it is counted.
-        keeps: The names of what the format holds beside text and clusters: ``"entity"``, ``"url"``, ``"probability"``,
-            ``"alternatives"``, ``"parent"``, ``"warnings"``, ``"resolved_text"``, ``"speakers"``, ``"candidates"``,
-            ``"spans"``, ``"words"``, ``"mention_scope"``, ``"extra"``.
+        keeps: The names of what the format holds beside text and clusters: ``"id"`` (also where it is a number),
+            ``"entity"``, ``"url"``, ``"probability"``, ``"alternatives"``, ``"parent"``, ``"warnings"``,
+            ``"resolved_text"``, ``"speakers"``, ``"candidates"``, ``"spans"`` (given mentions too), ``"words"``,
+            ``"mention_scope"``, ``"extra"``.
     """
     kept = set(keeps)
     clusters = clusters_of(document)
     mentions = [mention for cluster in clusters for mention in cluster.mentions]
-    numbers = (mention.probability for mention in mentions), (mention.edge_probability for mention in mentions)
-    more = (mention.link_probability for mention in mentions), (cluster.probability for cluster in clusters)
+    numbers = [value for m in mentions for value in (m.probability, m.edge_probability, m.link_probability)]
+    numbers += [cluster.probability for cluster in clusters]
     found: dict[str, int] = {
         "entity": sum(cluster.entity is not None for cluster in clusters),
         "url": sum(cluster.url is not None for cluster in clusters),
-        "probability": sum(value is not None for values in (*numbers, *more) for value in values),
+        "probability": sum(value is not None for value in numbers),
         "alternatives": sum(len(cluster.alternatives or ()) for cluster in clusters),
         "parent": sum(mention.parent is not None for mention in mentions),
         "words": given_words(document) is not None,
         "extra": len(document.extra),
+        "id": isinstance(document.id, int),
     }
     if isinstance(document, AnnotatedDocument):
         found["warnings"] = len(document.warnings)
