@@ -40,19 +40,31 @@ class Brat(Writer):
 def _annotation(document: AnyDocument, losses: Losses) -> str:
     marks, groups, links = [], [], []
     number = 0
+    # Whoever reads brat takes two mentions at one place for one, so those that are written as they are go first.
+    parts_of = {
+        mention.offsets: _parts(document.text, *mention.offsets)
+        for cluster in clusters_of(document)
+        for mention in cluster.mentions
+    }
+    taken = {offsets for offsets, parts in parts_of.items() if parts and (parts[0][0], parts[-1][1]) == offsets}
     for cluster in clusters_of(document):
         names = []
         for mention in cluster.mentions:
-            parts = _parts(document.text, mention.begin, mention.end)
+            parts = parts_of[mention.offsets]
             if not parts:
                 losses.count("mentions of line breaks alone")
                 continue
             inner = parts[0][0], parts[-1][1]
-            losses.count("mentions that begin or end with a line break, which is left out", inner != mention.offsets)
+            if inner != mention.offsets:
+                if inner in taken:
+                    losses.count("mentions that only line breaks tell from another one")
+                    continue
+                taken.add(inner)
+                losses.count("line breaks at the ends of mentions")
             number += 1
             names.append(f"T{number}")
             places = ";".join(f"{begin} {end}" for begin, end in parts)
-            surface = " ".join(document.text[begin:end] for begin, end in parts)
+            surface = " ".join(document.text[begin:end] for begin, end in parts).replace("\t", " ")
             marks.append(f"T{number}\tMention {places}\t{surface}")
             if cluster.entity is not None:
                 entity = one_field(cluster.entity, "_", losses, "identifiers with white space")
