@@ -15,12 +15,57 @@ from hf_corefel.formats.files import encoded
 # Signs of the formats themselves, line ends of all kinds, marks that combine, emoji of several code points, letters
 # without spaces between, characters that cannot be seen.
 PIECES = [
-    *("Ada Lo", "Oslo", "she", "the fjord", "1984", "(a)", "|", "#", "# text = x", "\t", "\n", "\r\n", " ", "  ", ". ", "!"),
+    *(
+        "Ada Lo",
+        "Oslo",
+        "she",
+        "the fjord",
+        "1984",
+        "(a)",
+        "|",
+        "#",
+        "# text = x",
+        "\t",
+        "\n",
+        "\r\n",
+        " ",
+        "  ",
+        ". ",
+        "!",
+    ),
     *("\\n", "\\", '"', "'", "<b>&amp;</b>", "-LRB-", "_", "-", "%2D", "a-b", "=", ";", "*", "T1", "@", "^^", "\u00a0"),
-    *("e\u0301", "🇳🇴", "👩\u200d👩\u200d👧", "👍🏽", "北京", "東京。", "שלום", "\u202e", "\u200b", "\u00ad", "\x0b", "\x85"),
+    *(
+        "e\u0301",
+        "🇳🇴",
+        "👩\u200d👩\u200d👧",
+        "👍🏽",
+        "北京",
+        "東京。",
+        "שלום",
+        "\u202e",
+        "\u200b",
+        "\u00ad",
+        "\x0b",
+        "\x85",
+    ),
     *("\u2028", "\x1c", "\x00", "\x1b[2J", "exam-\nple", "\ufeff", "𝔸", "\u3000"),
 ]
-NAMES = ["Oslo", "Durham,_England", "A-B", "a|b", "(x)", "Q5 y", "Zoë_(名)", "50%", "%2D", 'say_"x"', "a:b", "<i>", "a\\b", "~"]
+NAMES = [
+    "Oslo",
+    "Durham,_England",
+    "A-B",
+    "a|b",
+    "(x)",
+    "Q5 y",
+    "Zoë_(名)",
+    "50%",
+    "%2D",
+    'say_"x"',
+    "a:b",
+    "<i>",
+    "a\\b",
+    "~",
+]
 
 
 @st.composite
@@ -36,7 +81,9 @@ def documents(draw: st.DrawFn) -> Document:
     names = draw(st.permutations(NAMES))
     linked = draw(st.lists(st.booleans(), min_size=3, max_size=3))
     clusters = [Cluster(tuple(mentions), names[c] if linked[c] else None) for c, mentions in groups.items()]
-    return Document(text, id=draw(st.sampled_from(["d1", "a b", "#x", "a/b (c)", "x; part 001", "ø"])), clusters=clusters)
+    return Document(
+        text, id=draw(st.sampled_from(["d1", "a b", "#x", "a/b (c)", "x; part 001", "ø"])), clusters=clusters
+    )
 
 
 def content(kind: str, documents: Iterable[Document | AnnotatedDocument]) -> tuple[bytes, Losses]:

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from format_documents import content, documents, gold, round_trip
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from format_documents import content, documents, gold, round_trip
 from hf_corefel import Alternative, AnnotatedDocument, Cluster, Document, Mention, Parent
 from hf_corefel.documents import Turn
 from hf_corefel.formats import FORMATS, FormatLossWarning, Losses, find_writer, read_documents, write_documents
@@ -126,9 +126,7 @@ def test_any_document_comes_back_or_is_counted(tmp_path: Path, kind: str, data: 
         (found,) = read
     number = sum(len(cluster.mentions) for cluster in source.clusters or ())
     dropped = sum(
-        count
-        for name, count in losses.items()
-        if name.startswith("mentions") and "which is left out" not in name
+        count for name, count in losses.items() if name.startswith("mentions") and "which is left out" not in name
     )
     assert sum(len(cluster.mentions) for cluster in found.clusters or ()) == number - dropped
     if kind != "conll2012":
@@ -286,7 +284,7 @@ def test_spacy_reads_docbin(tmp_path: Path) -> None:
 
     write_documents(tmp_path / "x.spacy", [example()])
     (doc,) = DocBin().from_disk(tmp_path / "x.spacy").get_docs(spacy.blank("en").vocab)
-    assert doc.text == TEXT and [sentence.text.strip() for sentence in doc.sents][0] == "Ada Lo met Dr. Bo in Oslo."
+    assert doc.text == TEXT and next(sentence.text.strip() for sentence in doc.sents) == "Ada Lo met Dr. Bo in Oslo."
     assert [span.text for span in doc.spans["coref_clusters_1"]] == ["Ada Lo", "She", "Ada"]
     assert [(ent.text, ent.kb_id_) for ent in doc.ents] == [
         ("Ada Lo met Dr. Bo", ""),

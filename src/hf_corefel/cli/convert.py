@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from ..corpora import detect_format, read_gold
+from ..corpora.registry import CORPORA
 from ..formats.files import read_documents
 from ..formats.registry import FORMATS, can_read, format_of
 from ..formats.writer import AnyDocument
@@ -62,11 +63,11 @@ def convert(
 def _read(source: str, kind: str | None, split: str) -> Iterator[AnyDocument]:
     """The documents of a format that can be read, or of a corpus."""
     named = kind or (None if os.path.isdir(source) else format_of(source))
-    if named in FORMATS and can_read(str(named)):
+    if named in FORMATS and (can_read(str(named)) or named not in CORPORA):
         yield from read_documents(source, named)
         return
     corpus = kind or detect_format(source)
-    yield from read_gold(source, split, mentions="all", corpus_format=corpus)  # type: ignore[arg-type]
+    yield from read_gold(source, split, mentions="all", corpus_format=corpus)
 
 
 class _UnreadableError(Exception):

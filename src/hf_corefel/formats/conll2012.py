@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from ..documents import Document, Turn
+from ..documents import Document
+from ..documents.word_map import WordMap
 from .columns import Columns, columns_of, one_field
 from .writer import AnyDocument, Losses, Writer, count_losses, name_in
 
@@ -65,10 +66,10 @@ def _brackets(columns: Columns, position: int) -> str:
 def _speakers(document: AnyDocument, columns: Columns, losses: Losses) -> list[str]:
     """The speaker of each word: that of the innermost turn; ``-`` for none."""
     speakers = ["-"] * len(columns.words)
-    turns: list[Turn] = (document.speakers or []) if isinstance(document, Document) else []
+    words = WordMap(columns.words)
+    turns = (document.speakers or []) if isinstance(document, Document) else []
     for turn in turns:  # outer ones come first
         name = one_field(turn.speaker, "_", losses, "names of speakers with white space")
-        for position, (begin, end) in enumerate(columns.words):
-            if turn.begin <= begin and end <= turn.end:
-                speakers[position] = name
+        first, last = words.chars_to_words(turn.begin, turn.end)
+        speakers[first:last] = [name] * (last - first)
     return speakers

@@ -106,7 +106,9 @@ def _tokens(text: str, words: list[Offsets]) -> Iterator[tuple[int, int, bool]]:
             at = end + blank
 
 
-def put_clusters(doc: Doc, clusters: Iterable[Cluster], alignment_mode: str) -> tuple[int, int]:
+def put_clusters(
+    doc: Doc, clusters: Iterable[Cluster], alignment_mode: str, *, set_ents: bool = True
+) -> tuple[int, int]:
     """Put clusters into a document of spaCy: as span groups, and the outermost mentions as entities.
 
     Args:
@@ -114,6 +116,7 @@ def put_clusters(doc: Doc, clusters: Iterable[Cluster], alignment_mode: str) -> 
         clusters: Its clusters.
         alignment_mode: What becomes of a mention that cuts a token, as in ``Doc.char_span``: ``"strict"`` leaves it
             out, ``"expand"`` takes whole tokens, ``"contract"`` the tokens within.
+        set_ents: Whether the outermost mentions become the entities.
 
     Returns:
         How many mentions are left out, because they cut a token or have the tokens of another one, and how many have
@@ -121,7 +124,7 @@ def put_clusters(doc: Doc, clusters: Iterable[Cluster], alignment_mode: str) -> 
     """
     from spacy.util import filter_spans
 
-    left_out = changed = 0
+    left_out = changed = number = 0
     taken: set[tuple[int, int]] = set()
     spans = []
     for key in [key for key in doc.spans if key.startswith(CLUSTERS)]:
@@ -138,12 +141,14 @@ def put_clusters(doc: Doc, clusters: Iterable[Cluster], alignment_mode: str) -> 
             taken.add((span.start, span.end))
             group.append(span)
         if group:
-            key = f"{CLUSTERS}{sum(name.startswith(CLUSTERS) for name in doc.spans) + 1}"
+            number += 1
+            key = f"{CLUSTERS}{number}"
             doc.spans[key] = group
             if cluster.url is not None:
                 doc.spans[key].attrs["url"] = cluster.url
             spans += group
-    doc.set_ents(filter_spans(spans), default="outside")
+    if set_ents:
+        doc.set_ents(filter_spans(spans), default="outside")
     return left_out, changed
 
 

@@ -101,19 +101,23 @@ class Writer(Protocol):
         Yields:
             Text, which becomes UTF-8, or bytes.
         """
-        raise NotImplementedError
+        raise _missing(self, "write")
 
     def files(self, document: AnyDocument, losses: Losses) -> Mapping[str, str | bytes]:
         """Return the files of one document by their endings; only for formats with `folder`."""
-        raise NotImplementedError
+        raise _missing(self, "files")
 
     def read(self, path: Path) -> Iterator[AnyDocument]:
         """Yield the documents of a file that `write` has written; without it a format is written only."""
-        raise NotImplementedError
+        raise _missing(self, "read")
 
     def escape(self, character: str) -> str:
         """Return how the format writes a character that an output stream or a terminal cannot take."""
         return character.encode("unicode_escape").decode()
+
+
+def _missing(writer: Writer, method: str) -> NotImplementedError:
+    return NotImplementedError(f"{type(writer).__name__} has no method {method}")
 
 
 def check_writer(name: str, item: Any) -> None:
