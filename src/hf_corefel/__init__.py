@@ -48,7 +48,17 @@ if TYPE_CHECKING:
     from . import training as training
     from . import trees as trees
     from .configuration_corefel import CorefELConfig
-    from .corpora.loading import load_aida, load_aida_plus, load_dwie, load_gum
+    from .corpora.loading import (
+        load_aida,
+        load_aida_plus,
+        load_brat,
+        load_conll2012,
+        load_corefud,
+        load_corpus,
+        load_docred,
+        load_dwie,
+        load_gum,
+    )
     from .documents.features import DOCUMENT_FEATURES, RESULT_FEATURES
     from .modeling_corefel import CorefELModel, CorefELOutput, CorefELPreTrainedModel
     from .pipeline_corefel import CorefELPipeline, bundled_checkpoint, load_pipeline
@@ -80,6 +90,11 @@ __all__ = [
     "bundled_checkpoint",
     "load_aida",
     "load_aida_plus",
+    "load_brat",
+    "load_conll2012",
+    "load_corefud",
+    "load_corpus",
+    "load_docred",
     "load_dwie",
     "load_gum",
     "load_pipeline",
@@ -97,7 +112,8 @@ _ON_TRANSFORMERS = {
     **dict.fromkeys(("CorefELTrainer", "CorefELTrainingArguments"), ".training"),
 }
 _ON_DATASETS = {
-    **dict.fromkeys(("load_aida", "load_aida_plus", "load_dwie", "load_gum"), ".corpora.loading"),
+    **dict.fromkeys(("load_aida", "load_aida_plus", "load_brat", "load_conll2012", "load_corefud"), ".corpora.loading"),
+    **dict.fromkeys(("load_corpus", "load_docred", "load_dwie", "load_gum"), ".corpora.loading"),
     **dict.fromkeys(("DOCUMENT_FEATURES", "RESULT_FEATURES"), ".documents.features"),
 }
 

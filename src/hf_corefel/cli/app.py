@@ -75,7 +75,10 @@ def evaluate(
     knowledge_base: KnowledgeBaseOption = None,
     trust_remote_code: TrustOption = False,
     mention_scope: Annotated[
-        str | None, typer.Option(metavar="SCOPE", help="Mentions to look for: named or all; GUM's gold has the same.")
+        str | None,
+        typer.Option(
+            metavar="SCOPE", help="Mentions to look for: named or all; gold has the same where a corpus has both."
+        ),
     ] = None,
     given_mentions: Annotated[
         bool, typer.Option("--given-mentions", help="Give the model the gold mentions; score clusters and links.")
@@ -88,7 +91,7 @@ def evaluate(
     ] = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Score a model on DWIE, AIDA, AIDA+ or GUM: coreference, entity linking and their hard cases.
+    """Score a model on a corpus, told by its files: coreference, entity linking and their hard cases.
 
     The pipeline reads the texts alone; the annotation is read once the predictions are written.
     """

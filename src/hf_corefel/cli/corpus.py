@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +11,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from ..corpora import CandidateRecall, CorpusStatistics, corpus_statistics, detect_format, read_annotations
+from ..corpora import CORPORA, CandidateRecall, CorpusStatistics, corpus_statistics, detect_format, read_annotations
 from .messages import complain, fail, say_json
 from .rendering import show
 
@@ -20,23 +19,13 @@ __all__ = ["corpus_app"]
 
 corpus_app = typer.Typer(name="corpus", no_args_is_help=True, help="Look at a corpus in its official files.")
 
-_AIDA_NOTE = Text("AIDA does not say which NIL mentions are the same: each is counted as its own cluster.", style="dim")
-
-
-class FormatName(StrEnum):
-    """The formats, for the command line; equal to `hf_corefel.corpora.CORPUS_FORMATS`."""
-
-    dwie = "dwie"
-    aida = "aida"
-    aida_plus = "aida_plus"
-    gum = "gum"
-
 
 @corpus_app.command()
 def stats(
     path: Annotated[Path, typer.Argument(metavar="PATH", help="A corpus as its authors ship it: a folder or a file.")],
     corpus_format: Annotated[
-        FormatName | None, typer.Option("--format", help="Its format; told by its files when left out.")
+        str | None,
+        typer.Option("--format", metavar="NAME", help=f"Its format, {', '.join(CORPORA)}; told by its files."),
     ] = None,
     split: Annotated[str, typer.Option(help="A split of the corpus.")] = "all",
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
@@ -50,7 +39,7 @@ def stats(
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            name = corpus_format.value if corpus_format is not None else detect_format(path)
+            name = corpus_format or detect_format(path)
             annotations = read_annotations(path, split, corpus_format=name, strict=not lenient)
             statistics = corpus_statistics(annotations)
     except (OSError, ValueError) as error:
@@ -65,8 +54,8 @@ def stats(
     show(_heading(name, split, statistics), Text(), _counts_table(statistics))
     if statistics.candidates is not None:
         show(Text(), _recall_table(statistics.candidates))
-    if name == "aida" and not quiet:
-        show(Text(), _AIDA_NOTE)
+    if (note := CORPORA[name].note) and not quiet:
+        show(Text(), Text(note, style="dim"))
 
 
 def _heading(name: str, split: str, statistics: CorpusStatistics) -> Text:

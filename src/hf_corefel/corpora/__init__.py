@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+from typing import Any
+
 from .aida import NilClusters, read_aida
 from .aida_plus import read_aida_plus, read_aida_plus_annotations
 from .article_annotation import ArticleAnnotation
@@ -61,3 +64,12 @@ __all__ = [
     "read_gum",
     "read_texts",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Find the names that 0.1.0 had for the list of corpora."""
+    old = {"CORPUS_FORMATS": lambda: tuple(CORPORA), "CorpusFormat": lambda: str}
+    if name not in old:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    warnings.warn(f"{__name__}.{name} is now the registry {__name__}.CORPORA", DeprecationWarning, stacklevel=2)
+    return old[name]()

@@ -303,6 +303,7 @@ BRAT = CorpusSpec(
     sniff=_is_brat,
     splits={"train": "train", "validation": "dev", "test": "test"},
     read_gold=read_brat,
+    builder="hf_corefel.corpora.spec_builder:BratBuilder",
     files=tuple(
         f"{folder}*{end}"
         for folder in ("", *(f"{name}/**/" for names in SPLIT_NAMES.values() for name in names))

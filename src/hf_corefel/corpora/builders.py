@@ -21,6 +21,7 @@ from .dwie import development_split, read_dwie
 from .fingerprint import corpus_fingerprint
 from .gum import read_gum
 from .locating import corpus_folder, is_corpus
+from .registry import CORPORA
 
 __all__ = [
     "AidaBuilder",
@@ -31,6 +32,10 @@ __all__ = [
     "GumBuilder",
     "document_features",
 ]
+
+
+# That no speakers are known is not the same as that nobody speaks, and likewise with words.
+_NULLABLE = ("speakers", "words")
 
 
 def document_features(*, words: bool = False, candidates: bool = False, speakers: bool = False) -> Any:
@@ -96,6 +101,7 @@ class CorpusBuilder(datasets.GeneratorBasedBuilder):  # type: ignore[misc,unused
     HOMEPAGE: ClassVar[str]
     LICENSE: ClassVar[str]
     FILES: ClassVar[str]
+    LANGUAGES: ClassVar[tuple[str, ...]] = ("en",)
     # Name of a split here -> in the corpus.
     SPLITS: ClassVar[dict[str, str]]
 
@@ -108,8 +114,9 @@ class CorpusBuilder(datasets.GeneratorBasedBuilder):  # type: ignore[misc,unused
         **more: Any,
     ) -> None:
         if more.get("data_dir"):
-            more["data_dir"] = str(corpus_folder(more["data_dir"], self._format(config_name)))
-            hash = (hash or "") + corpus_fingerprint(more["data_dir"])
+            name = self._format(config_name)
+            more["data_dir"] = str(corpus_folder(more["data_dir"], name))
+            hash = (hash or "") + corpus_fingerprint(more["data_dir"], CORPORA[name])
         super().__init__(cache_dir, dataset_name or self.CORPUS, config_name, hash, **more)
 
     @classmethod
@@ -149,8 +156,7 @@ class CorpusBuilder(datasets.GeneratorBasedBuilder):  # type: ignore[misc,unused
     def _generate_examples(self, split: str) -> Iterator[tuple[int, dict[str, Any]]]:
         for index, document in enumerate(self._documents(split)):
             row = document.to_dict()
-            # No speakers are known, which is not the same as that nobody speaks.
-            yield index, {name: row.get(name, None if name == "speakers" else []) for name in self.info.features}
+            yield index, {name: row.get(name, None if name in _NULLABLE else []) for name in self.info.features}
 
     def _as_dataset(self, split: Any = "train", in_memory: bool = False) -> Any:
         info = (self.info.splits or {}).get(str(split))

@@ -209,6 +209,7 @@ CONLL2012 = CorpusSpec(
     sniff=_is_conll2012,
     splits={"train": "train", "validation": "dev", "test": "test"},
     read_gold=read_conll2012,
+    builder="hf_corefel.corpora.spec_builder:Conll2012Builder",
     files=(*_FILES, *(f"{name}/**/{file}" for names in SPLIT_NAMES.values() for name in names for file in _FILES)),
     expects=f"{', '.join(_FILES)} that begin with '#begin document'",
     scopes=("all",),

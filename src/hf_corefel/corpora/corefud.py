@@ -206,6 +206,7 @@ COREFUD = CorpusSpec(
     sniff=_is_corefud,
     splits={"train": "train", "validation": "dev", "test": "test"},
     read_gold=read_corefud,
+    builder="hf_corefel.corpora.spec_builder:CorefUDBuilder",
     files=("*.conllu", *(f"{name}/**/*.conllu" for names in SPLIT_NAMES.values() for name in names)),
     expects="*.conllu with # global.Entity = eid-…",
     scopes=("all", "named"),

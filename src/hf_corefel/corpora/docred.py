@@ -184,11 +184,13 @@ DOCRED = CorpusSpec(
     sniff=is_docred,
     splits={"train": "train", "validation": "dev", "test": "test"},
     read_gold=read_docred,
+    builder="hf_corefel.corpora.spec_builder:DocREDBuilder",
     read_annotations=read_docred_annotations,
     files=_FILES,
     expects='*.json with lists of {"title", "sents", "vertexSet"}',
     about="Paragraphs of the English Wikipedia in which the names, dates and numbers of one thing are a cluster; "
     "in one variant clusters are linked to Wikidata.",
+    languages=("en",),
     homepage="https://github.com/thunlp/DocRED",
     licence="The annotation is MIT. The texts are Wikipedia's, CC BY-SA.",
     citation="""@inproceedings{yao-etal-2019-docred,

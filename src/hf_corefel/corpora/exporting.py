@@ -19,6 +19,7 @@ from ..utils.files import whole_file
 from .builders import CorpusBuilder
 from .errors import CorpusError
 from .loading import load_builder
+from .spec_builder import builder_of
 from .statistics import CorpusStatistics, corpus_statistics
 
 __all__ = ["ExportedSplit", "dataset_card", "export_corpus", "export_parser", "main", "run_export"]
@@ -42,7 +43,7 @@ class ExportedSplit:
 
 
 def export_corpus(
-    builder: type[CorpusBuilder],
+    builder: type[CorpusBuilder] | str,
     data_dir: str | Path,
     out: str | Path,
     *,
@@ -52,7 +53,7 @@ def export_corpus(
     """Writes ``CONFIG/SPLIT-00000-of-00001.parquet`` and ``README.md`` into a folder; empty splits are left out.
 
     Args:
-        builder: The corpus.
+        builder: The builder of the corpus, or its name in `hf_corefel.corpora.CORPORA`.
         data_dir: Its official files.
         out: The folder, made when it is missing; files of the same names in it are replaced.
         configs: The configurations, the first of which becomes the default; empty takes all whose files are there.
@@ -62,6 +63,7 @@ def export_corpus(
         CorpusError: When a file is missing or malformed, or there is none of any configuration.
         ValueError: When there is no such configuration.
     """
+    builder = builder_of(builder) if isinstance(builder, str) else builder
     out = Path(out)
     chosen = list(configs) or builder.available_configs(str(data_dir))
     if not chosen:
@@ -90,7 +92,7 @@ def dataset_card(builder: type[CorpusBuilder], exported: Sequence[ExportedSplit]
     """The card of an export: ``configs`` for `load_dataset`, counts, columns, splits, licence and citation."""
     names = list(dict.fromkeys(part.config for part in exported))
     about = {config.name: config.description for config in builder.BUILDER_CONFIGS}
-    lines = ["---", "language:", "- en", "license: other", f"pretty_name: {builder.TITLE}"]
+    lines = ["---", *_languages(builder), "license: other", f"pretty_name: {builder.TITLE}"]
     lines += ["task_categories:", "- token-classification", "tags:", "- coreference-resolution", "- entity-linking"]
     lines.append("configs:")
     for name in names:
@@ -105,17 +107,25 @@ def dataset_card(builder: type[CorpusBuilder], exported: Sequence[ExportedSplit]
     lines.append("|---|---|---:|---:|---:|---:|---:|")
     lines += [f"| {' | '.join(_cells(part))} |" for part in exported]
     lines += ["", "## Columns", "", _COLUMNS, "", "## Licence", "", builder.LICENSE]
-    lines += ["", f"Homepage: {builder.HOMEPAGE}", "", "## Citation", "", "```bibtex", builder.CITATION, "```", ""]
-    return "\n".join(lines)
+    if builder.HOMEPAGE:
+        lines += ["", f"Homepage: {builder.HOMEPAGE}"]
+    if builder.CITATION:
+        lines += ["", "## Citation", "", "```bibtex", builder.CITATION, "```"]
+    return "\n".join([*lines, ""])
+
+
+def _languages(builder: type[CorpusBuilder]) -> list[str]:
+    return ["language:", *(f"- {code}" for code in builder.LANGUAGES)] if builder.LANGUAGES else []
 
 
 _COLUMNS = """Offsets count Unicode code points of `text`, end exclusive: `text[begin:end]` is the mention.
 
 - `id`, `text`
 - `words`, where the corpus has tokens: pairs of begin and end
+- `speakers`, where the corpus has some: turns with `begin`, `end` and `speaker`
 - `candidates`, where asked for: for a gold mention's `begin` and `end` a list of `entity` and `prior`
-- `clusters`: a list of `entity` (a Wikipedia title with underscores; null for NIL) and `mentions`, each with
-  `begin`, `end` and `text`"""
+- `clusters`: a list of `entity` (a Wikipedia title with underscores, or what else the corpus links to; null for
+  NIL) and `mentions`, each with `begin`, `end` and `text`"""
 
 
 def _cells(part: ExportedSplit) -> list[str]:

@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 from datasets.exceptions import DatasetGenerationError
 
 from .aida import NilClusters
+from .brat import COREFERENCE
 from .builders import AidaBuilder, CorpusBuilder, DwieBuilder, GumBuilder
 from .errors import CorpusError
 from .gum import MentionKinds
+from .reading import detect_format
+from .spec_builder import BratBuilder, Conll2012Builder, CorefUDBuilder, DocREDBuilder, builder_of
 
-__all__ = ["load_aida", "load_aida_plus", "load_builder", "load_dwie", "load_gum"]
+__all__ = [
+    "load_aida",
+    "load_aida_plus",
+    "load_brat",
+    "load_builder",
+    "load_conll2012",
+    "load_corefud",
+    "load_corpus",
+    "load_docred",
+    "load_dwie",
+    "load_gum",
+]
 
 
 def load_dwie(
@@ -125,6 +140,132 @@ def load_gum(
         cache_dir: See `load_dwie`.
     """
     builder = _builder(GumBuilder, mentions, data_dir, cache_dir, strict=strict)
+    return load_builder(builder, split, streaming=streaming)
+
+
+def load_conll2012(
+    data_dir: str | Path,
+    *,
+    split: str | None = None,
+    streaming: bool = False,
+    strict: bool = True,
+    cache_dir: str | Path | None = None,
+) -> Any:
+    """Files in the columns of CoNLL-2012, as OntoNotes and LitBank; see `read_conll2012`.
+
+    All mentions are annotated: to train or score a model with scopes, see `load_gum`.
+
+    Args:
+        data_dir: A folder with ``*.conll`` or ``*_conll``, or with folders ``train``, ``development`` and ``test``.
+        split: As in `load_dwie`, and so are the other arguments and what is returned; ``train``, ``validation`` and
+            ``test`` by the names of files or folders, and all documents are ``train`` where none is named after any.
+        streaming: See `load_dwie`.
+        strict: See `load_dwie`.
+        cache_dir: See `load_dwie`.
+    """
+    builder = _builder(Conll2012Builder, "default", data_dir, cache_dir, strict=strict)
+    return load_builder(builder, split, streaming=streaming)
+
+
+def load_corefud(
+    data_dir: str | Path,
+    *,
+    split: str | None = None,
+    mentions: MentionKinds = "all",
+    streaming: bool = False,
+    strict: bool = True,
+    cache_dir: str | Path | None = None,
+) -> Any:
+    """A treebank in the CoNLL-U of CorefUD; see `read_corefud`.
+
+    Args:
+        data_dir: A folder with ``*.conllu``, such as ``CorefUD_Czech-PDT``.
+        split: As in `load_conll2012`, and so are the other arguments and what is returned.
+        mentions: ``all``, or the ``named`` ones only, whose head is a proper noun.
+        streaming: See `load_dwie`.
+        strict: See `load_dwie`.
+        cache_dir: See `load_dwie`.
+    """
+    builder = _builder(CorefUDBuilder, mentions, data_dir, cache_dir, strict=strict)
+    return load_builder(builder, split, streaming=streaming)
+
+
+def load_docred(
+    data_dir: str | Path,
+    *,
+    split: str | None = None,
+    streaming: bool = False,
+    strict: bool = True,
+    cache_dir: str | Path | None = None,
+) -> Any:
+    """DocRED or Re-DocRED, linked to Wikidata where the files are; see `read_docred`.
+
+    Args:
+        data_dir: A folder with ``*.json``, or one of these files.
+        split: As in `load_conll2012`, and so are the other arguments and what is returned.
+        streaming: See `load_dwie`.
+        strict: See `load_dwie`.
+        cache_dir: See `load_dwie`.
+    """
+    builder = _builder(DocREDBuilder, "default", data_dir, cache_dir, strict=strict)
+    return load_builder(builder, split, streaming=streaming)
+
+
+def load_brat(
+    data_dir: str | Path,
+    *,
+    split: str | None = None,
+    relations: Collection[str] = COREFERENCE,
+    streaming: bool = False,
+    strict: bool = True,
+    cache_dir: str | Path | None = None,
+) -> Any:
+    """Standoff annotation of brat; see `read_brat`.
+
+    Args:
+        data_dir: A folder with ``*.ann`` beside ``*.txt``.
+        split: As in `load_conll2012`, and so are the other arguments and what is returned.
+        relations: Names of the relations that mean coreference.
+        streaming: See `load_dwie`.
+        strict: See `load_dwie`.
+        cache_dir: See `load_dwie`.
+    """
+    builder = _builder(BratBuilder, "default", data_dir, cache_dir, strict=strict, relations=tuple(relations))
+    return load_builder(builder, split, streaming=streaming)
+
+
+def load_corpus(
+    data_dir: str | Path,
+    *,
+    corpus: str | None = None,
+    config: str | None = None,
+    split: str | None = None,
+    streaming: bool = False,
+    strict: bool = True,
+    cache_dir: str | Path | None = None,
+    **options: Any,
+) -> Any:
+    """Any corpus of the registry (`hf_corefel.corpora.CORPORA`), those of other packages among them.
+
+    Args:
+        data_dir: Its files.
+        corpus: Its name; told by the files when None.
+        config: A configuration of its builder; that builder's default when None.
+        split: As in `load_dwie`, and so are the other arguments and what is returned.
+        streaming: See `load_dwie`.
+        strict: See `load_dwie`.
+        cache_dir: See `load_dwie`.
+        **options: Other fields of the builder's configuration.
+
+    Raises:
+        CorpusError: When the corpus cannot be told, or a file is missing or malformed; the message says where.
+        ValueError: When there is no such corpus, configuration or split.
+    """
+    name = corpus or detect_format(data_dir)
+    kind = builder_of(name)
+    known = [each.name for each in kind.BUILDER_CONFIGS]
+    chosen = config or (name if name in known else kind.DEFAULT_CONFIG_NAME)
+    builder = _builder(kind, chosen, data_dir, cache_dir, strict=strict, **options)
     return load_builder(builder, split, streaming=streaming)
 
 

@@ -46,6 +46,7 @@ class CorpusSpec:
         homepage: Where it comes from.
         licence: Under which terms, for cards.
         citation: In BibTeX.
+        languages: Codes of its languages, for cards; empty where they differ.
     """
 
     name: str
@@ -64,6 +65,7 @@ class CorpusSpec:
     homepage: str = ""
     licence: str = "See the corpus' own terms."
     citation: str = ""
+    languages: tuple[str, ...] = ()
 
     @property
     def described(self) -> str:

@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ..corpora import CorpusFormat, MentionKinds, corpus_files, detect_format, read_gold, read_texts
+from ..corpora import CORPORA, CorpusSpec, MentionKinds, corpus_files, detect_format, read_gold, read_texts
 from ..documents import AnnotatedDocument, Document, Mention
 from ..formats import read_jsonl, write_jsonl
 from ..kb import KnowledgeBase
@@ -36,8 +36,6 @@ __all__ = [
 _CLUSTERS = ("singleton", "multi_mention", "one_surface", "several_surfaces")
 _INTERVALS = ("coref_f1", "el_mention_f1", "el_hard_f1")
 
-_NAMES: dict[CorpusFormat, str] = {"dwie": "DWIE", "aida": "AIDA", "aida_plus": "AIDA+", "gum": "GUM"}
-
 Progress = Callable[[int, int], None]
 
 
@@ -57,7 +55,7 @@ def evaluate_corpus(
     progress: Progress | None = None,
     trust_remote_code: bool = False,
 ) -> dict[str, Any]:
-    """Scores a model on a corpus: DWIE, AIDA, AIDA+ or GUM, told by its files.
+    """Scores a model on a corpus of the registry (`hf_corefel.corpora.CORPORA`), told by its files.
 
     The texts are annotated and the predictions written to a file; then gold is read, and the file scored.
 
@@ -67,7 +65,8 @@ def evaluate_corpus(
         model: A saved model; the bundled checkpoint when None.
         knowledge_base: A saved one in place of the model's own; a folder or Hub id.
         loading: Further arguments of `load_pipeline`, such as ``revision``, ``token``, ``device`` or ``dtype``.
-        mention_scope: Which mentions the model looks for, and GUM's gold has: ``named`` (the default) or ``all``.
+        mention_scope: Which mentions the model looks for, and gold has where the corpus has both, as GUM: ``named`` or
+            ``all``. When None what the corpus annotates, of GUM ``named``; a model that knows scopes is told so.
         given_mentions: Gives the model the offsets of the gold mentions, and asks for clusters and links only.
         limit: Only that many texts; one whose annotation is malformed counts too, but is not scored.
         max_kept_spans: Most spans of a document that the model keeps; its own bound when None.
@@ -91,7 +90,8 @@ def evaluate_corpus(
     loading = {"max_kept_spans": max_kept_spans, "trust_remote_code": trust_remote_code, **(loading or {})}
     pipeline = load_pipeline(model, knowledge_base=kb, **loading)
     corpus = detect_format(data_dir)
-    kinds: MentionKinds = "all" if mention_scope == "all" else "named"
+    spec = CORPORA[corpus]
+    kinds, mention_scope = _scopes(spec, mention_scope, pipeline.processor)
 
     def read(texts: Sequence[Document], kinds: MentionKinds = kinds) -> list[Document]:
         # Gold lacks malformed articles whose text is there, so the limit is that of the texts.
@@ -116,7 +116,7 @@ def evaluate_corpus(
         text = f"{len(warned)} of {len(predicted)} documents were annotated with warnings"
         warnings.warn(f"{text}; the first, {warned[0].id}: {warned[0].warnings[0]}", stacklevel=2)
     scores = {
-        "corpus": _NAMES[corpus],
+        "corpus": spec.title,
         "split": split,
         "mention_scope": kinds,
         "given_mentions": given_mentions,
@@ -125,13 +125,28 @@ def evaluate_corpus(
     if not given_mentions:
         recall = recall_of_spans(pipeline, gold, texts, max_kept_spans=max_kept_spans)
         scores["span_recall"] = {"enumerated": recall.after_enumeration, "kept": recall.after_pruning}
-    if corpus == "gum" and kinds == "all":
-        named = [_offsets(document) for document in read(texts, "named")]
-        scores["pronouns"] = pronoun_recall(gold, named, predicted).to_dict()
+    if "named" in spec.scopes and kinds == "all" and len(spec.scopes) > 1:
+        named = {document.id: _offsets(document) for document in read(texts, "named")}
+        # Not every treebank says which word is a mention's head.
+        if named.keys() >= kept:
+            names = [named[document.id] for document in gold]
+            scores["pronouns"] = pronoun_recall(gold, names, predicted).to_dict()
     if out is not None:
         with whole_file(out) as place:
             place.write_text(json.dumps(scores, indent=1) + "\n", encoding="utf-8")
     return scores
+
+
+def _scopes(spec: CorpusSpec, wanted: str | None, processor: CorefELProcessor) -> tuple[MentionKinds, str | None]:
+    """Which mentions gold has, and the scope that the model is told, None for its own."""
+    first = spec.scopes[0]
+    if wanted is None:
+        known = processor.settings["mention_scopes"] or {}
+        return ("all" if first == "all" else "named"), (first if first != "named" and first in known else None)
+    if wanted not in spec.scopes:
+        text = f"{spec.title} has {' and '.join(spec.scopes)} mentions annotated, and the model looks for {wanted} ones"
+        warnings.warn(f"{text}; leave mention_scope out to score what is annotated", stacklevel=3)
+    return ("all" if wanted == "all" else "named"), wanted
 
 
 def _check_outputs(outputs: dict[str, str | Path | None], inputs: Sequence[str | Path | None]) -> None:
