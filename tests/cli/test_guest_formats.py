@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from format_documents import gold
+from format_documents import content, gold
 from hf_corefel import Cluster, Document, Mention
 from hf_corefel.cli import app
-from hf_corefel.formats import FORMATS, read_documents, read_jsonl, write_jsonl
+from hf_corefel.cli.outputs import Output
+from hf_corefel.formats import FORMATS, format_of, read_documents, read_jsonl, write_jsonl
 
 TEXT = "Ada Lo met Bo in Oslo. She left."
 GUEST = """
@@ -99,7 +100,7 @@ def run(*arguments: str) -> tuple[int, str, str]:
 
 
 def test_a_registered_format_is_written_and_read_by_name_and_by_ending(registered: None) -> None:
-    lost = "hf-corefel: warning: mentions files cannot hold all of it; left out or changed: 1 links\n"
+    lost = "hf-corefel: warning: mentions files cannot hold all of it; left out or changed: links (1)\n"
     assert run("convert", "in.jsonl", "out.mentions") == (0, "", lost)
     assert Path("out.mentions").read_text() == f"{TEXT}\n0 0 6\n0 23 26\n1 17 21\n\n"
     assert run("convert", "in.jsonl", "out.mentions.gz", "--quiet") == (0, "", "")
@@ -196,6 +197,30 @@ def test_folders_of_files_need_a_folder(folder: Path) -> None:
     assert status == 1 and "brat to standard output: it is a folder of files" in err
     assert run("convert", "in.jsonl", "new", "--format", "brat")[0] == 0
     assert sorted(path.name for path in Path("new").iterdir()) == ["d1.ann", "d1.txt"]
+
+
+@pytest.mark.parametrize("name", ["x.conllu", "x.conll.gz", "x.ttl", "x.parquet", "x.spacy", "x.label_studio.json"])
+def test_formats_that_stream_keep_what_is_finished_when_stopped(tmp_path: Path, name: str) -> None:
+    kind = format_of(name)
+    assert kind is not None
+    if kind == "docbin":
+        pytest.importorskip("spacy")
+
+    def stopped() -> Iterator[Document]:
+        yield example()
+        raise KeyboardInterrupt
+
+    (tmp_path / name).write_bytes(b"earlier")
+    with pytest.raises(KeyboardInterrupt) as raised:
+        Output(kind, str(tmp_path / name), []).take(stopped())
+    assert (tmp_path / name).read_bytes() == b"earlier"
+    part = tmp_path / f"{name}.part"
+    assert part.exists() is (kind in ("corefud", "conll2012", "nif"))
+    (note,) = raised.value.__notes__ if part.exists() else ["only"]
+    assert "what was finished is in" in note or "only" in note
+    if part.exists():
+        kept = gzip.decompress(part.read_bytes()) if name.endswith(".gz") else part.read_bytes()
+        assert kept == content(kind, [example()])[0]
 
 
 @pytest.mark.parametrize("kind", ["conll2012", "corefud", "nif"])

@@ -58,7 +58,7 @@ class Losses:
 
     def message(self, name: str) -> str:
         """Return the sentence that says what the format of that name left out."""
-        listed = ", ".join(f"{number:,} {kind}" for kind, number in self._counts.items())
+        listed = ", ".join(f"{kind} ({number:,})" for kind, number in self._counts.items())
         return f"{name} files cannot hold all of it; left out or changed: {listed}"
 
     def warn(self, name: str) -> None:
