@@ -48,7 +48,7 @@ PIECES = [
         "\x0b",
         "\x85",
     ),
-    *("\u2028", "\x1c", "\x00", "\x1b[2J", "exam-\nple", "\ufeff", "𝔸", "\u3000"),
+    *("\u2028", "\x1c", "\x00", "\x1b[2J", "exam-\nple", "\ufeff", "𝔸", "\u3000", "\ud83d "),
 ]
 NAMES = [
     "Oslo",

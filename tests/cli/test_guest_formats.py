@@ -166,6 +166,27 @@ def test_what_cannot_be_read_leaves_the_output_as_it_was(folder: Path) -> None:
     assert gold(next(read_jsonl("in.jsonl"))) == gold(example())
 
 
+def test_nothing_to_convert_is_said(folder: Path) -> None:
+    Path("empty.jsonl").write_text("\n")
+    Path("out.conll").write_text("earlier")
+    assert run("convert", "empty.jsonl", "out.conll") == (
+        1,
+        "",
+        "hf-corefel: nothing to convert: empty.jsonl holds no document\n",
+    )
+    assert Path("out.conll").read_text() == "earlier"
+    status, _, err = run("convert", "in.jsonl", "out.conll", "--split", "test")
+    assert status == 1 and "--split is for corpora" in err
+
+
+def test_a_package_that_is_missing_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "spacy", None)
+    for target in ("out.spacy", "-"):
+        status, _, err = run("convert", "in.jsonl", target, "--format", "docbin")
+        assert status == 1 and err.endswith("spaCy is not installed; `pip install hf-corefel[spacy]` installs it\n")
+        assert not Path("out.spacy").exists()
+
+
 CHAINS = ["jsonl", "json", "corefud", "label_studio", "parquet", "docbin", "brat"]
 
 

@@ -51,11 +51,14 @@ def convert(
     try:
         with warnings_as_messages(quiet=quiet):
             output = Output(chosen, None if target == _STDOUT else target, [source], legend=False)
-            output.take(_Readable(_read(source, source_kind, split)))
+            documents = _Readable(_read(source, source_kind, split))
+            output.take(documents)
     except _UnreadableError as error:
         fail(with_notes(f"cannot read {error}", error))
     except UnwritableOutputError as error:
         fail(f"cannot write {error}")
+    if not documents.any:
+        fail(f"nothing to convert: {source} holds no document")
     if output.losses and not quiet:
         complain(f"warning: {output.losses.message(chosen)}")
 
@@ -64,6 +67,8 @@ def _read(source: str, kind: str | None, split: str) -> Iterator[AnyDocument]:
     """The documents of a format that can be read, or of a corpus."""
     named = kind or (None if os.path.isdir(source) else format_of(source))
     if named in FORMATS and (can_read(str(named)) or named not in CORPORA):
+        if split != "all":
+            raise ValueError(f"{source}: --split is for corpora, and {named} is a format of one file")
         yield from read_documents(source, named)
         return
     corpus = kind or detect_format(source)
@@ -75,16 +80,23 @@ class _UnreadableError(Exception):
 
 
 class _Readable:
-    """Documents, whose errors are told from those of writing them."""
+    """Documents, whose errors are told from those of writing them.
+
+    Attributes:
+        any: Whether there was one.
+    """
 
     def __init__(self, documents: Iterator[AnyDocument]) -> None:
         self._documents = documents
+        self.any = False
 
     def __iter__(self) -> Iterator[AnyDocument]:
         return self
 
     def __next__(self) -> AnyDocument:
         try:
-            return next(self._documents)
+            document = next(self._documents)
         except (OSError, ValueError, ImportError) as error:
             raise _UnreadableError(str(error)) from error
+        self.any = True
+        return document

@@ -81,25 +81,14 @@ class Output:
         self._inputs = input_identities(inputs)
         self._stems = FolderNames()
         self._is_folder = False
+        self._target: Path | None = None
         if target is None or is_standard_output(target):
-            self._target: Path | None = None
-            if self._writer.folder:
-                raise UnwritableOutputError(f"{kind} to standard output: it is a folder of files; say --output FOLDER/")
-            if self._writer.binary and (target is None and on_terminal()):
-                raise UnwritableOutputError(f"{kind} to a terminal: it is no text; say --output FILE")
-            if _stdout_identity() in self._inputs:
-                raise UnwritableOutputError("to standard output: that is a file to annotate; choose another")
+            self._check_stdout(terminal=target is None and on_terminal())
             return
-        self._target = Path(target)
-        self._is_folder = target.endswith(("/", "\\")) or os.path.isdir(target)
         if "\0" in target:
             raise UnwritableOutputError(f"{target}: no file has a null character in its name")
-        if self._writer.folder and not self._is_folder:
-            if os.path.exists(target) or target.lower().endswith(tuple(self._writer.suffixes)):
-                raise UnwritableOutputError(
-                    f"{target}: {kind} is a folder of files; name a folder ({self._target.stem}/), with --format {kind}"
-                )
-            self._is_folder = True
+        self._target = Path(target)
+        self._is_folder = self._means_folder(target)
         if self._is_folder:
             try:
                 self._target.mkdir(parents=True, exist_ok=True)
@@ -114,6 +103,30 @@ class Output:
                 f"{target}: files of the format {kind} are not compressed; choose a name without .gz, or one of "
                 f"{', '.join(_compressible())} with --format"
             )
+
+    def _check_stdout(self, *, terminal: bool) -> None:
+        """Raises unless standard output takes the format."""
+        if self._writer.folder:
+            raise UnwritableOutputError(
+                f"{self._kind} to standard output: it is a folder of files; say --output FOLDER/"
+            )
+        if self._writer.binary and terminal:
+            raise UnwritableOutputError(f"{self._kind} to a terminal: it is no text; say --output FILE")
+        if _stdout_identity() in self._inputs:
+            raise UnwritableOutputError("to standard output: that is a file to annotate; choose another")
+
+    def _means_folder(self, target: str) -> bool:
+        """Whether a name is that of a folder: one that is there, that ends in a slash, or of a format of folders."""
+        if target.endswith(("/", "\\")) or os.path.isdir(target):
+            return True
+        if not self._writer.folder:
+            return False
+        if os.path.exists(target) or target.lower().endswith(tuple(self._writer.suffixes)):
+            raise UnwritableOutputError(
+                f"{target}: {self._kind} is a folder of files; name a folder ({Path(target).stem}/), with --format "
+                f"{self._kind}"
+            )
+        return True
 
     def take(self, documents: Iterator[AnyDocument]) -> None:
         """Writes documents, each as soon as it comes where the format allows it; none at all leaves a file as it was.
@@ -135,13 +148,15 @@ class Output:
         if self._kind == "text":
             self._print_tables(documents)
             return
-        for piece in self._writer.write(documents, self.losses):
-            if isinstance(piece, bytes):
-                sys.stdout.flush()
-                sys.stdout.buffer.write(piece)
-                sys.stdout.buffer.flush()
-            else:
-                print(_shown(piece, self._writer.escape), end="", flush=True)
+        try:
+            for piece in self._writer.write(documents, self.losses):
+                if isinstance(piece, bytes):
+                    sys.stdout.buffer.write(piece)
+                    sys.stdout.buffer.flush()
+                else:
+                    print(_shown(piece, self._writer.escape), end="", flush=True)
+        except ImportError as error:
+            raise UnwritableOutputError(f"{self._kind} to standard output: {error}") from error
 
     def _print_tables(self, documents: Iterable[AnyDocument]) -> None:
         shown = False

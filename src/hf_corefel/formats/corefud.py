@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from ..documents import Document
 from .columns import Columns, columns_of, one_field
-from .writer import AnyDocument, Losses, Writer, clusters_of, count_losses, name_in
+from .writer import AnyDocument, Losses, Writer, clusters_of, count_losses, name_in, without_surrogates
 
 __all__ = ["HEADER", "CorefUD"]
 
@@ -35,7 +35,8 @@ class CorefUD(Writer):
     streams = True
 
     def write(self, documents: Iterable[AnyDocument], losses: Losses) -> Iterator[str]:
-        for number, document in enumerate(documents, start=1):
+        for number, given in enumerate(documents, start=1):
+            document = without_surrogates(given, losses)
             count_losses(document, losses, {"words", "entity", "speakers"})
             yield _block(document, number, losses)
 
@@ -114,7 +115,7 @@ def _brackets(columns: Columns, position: int, entities: list[str | None], prefi
 
 def escaped(entity: str) -> str:
     """Return an identifier without what the brackets, or the column, would take for their own signs."""
-    return quote(entity, safe="", errors="replace").replace("-", "%2D")
+    return quote(entity, safe="").replace("-", "%2D")
 
 
 def _spaces(white: str, losses: Losses) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..documents import Cluster, Document, DocumentError, Mention, Offsets
 from .columns import columns_of
-from .writer import AnyDocument, Losses, Writer, clusters_of, count_losses
+from .writer import AnyDocument, Losses, Writer, clusters_of, count_losses, without_surrogates
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc
@@ -56,7 +56,7 @@ class SpacyDocBin(Writer):
         packed = DocBin(attrs=attributes, store_user_data=True)
         for document in documents:
             count_losses(document, losses, {"id", "entity", "url", "words"})
-            packed.add(_doc(document, vocab, losses))
+            packed.add(_doc(without_surrogates(document, losses), vocab, losses))
         yield packed.to_bytes()
 
     def read(self, path: Path) -> Iterator[AnyDocument]:

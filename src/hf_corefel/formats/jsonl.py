@@ -205,7 +205,8 @@ def document_from(data: Any, extra: ExtraFields | None = None) -> AnyDocument:
 
 def _is_result(data: Any) -> bool:
     # Every result has the list of its warnings, also when it is empty.
-    return isinstance(data, Mapping) and any(name in data for name in ("warnings", "resolved_text", "word_offsets"))
+    marks = ("warnings", "resolved_text", "word_offsets")
+    return isinstance(data, Mapping) and "clusters" in data and any(name in data for name in marks)
 
 
 def _open(path: Path) -> IO[bytes]:

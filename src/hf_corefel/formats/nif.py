@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from urllib.parse import quote
 
-from .writer import AnyDocument, Losses, Writer, clusters_of, count_losses, name_in
+from .writer import AnyDocument, Losses, Writer, clusters_of, count_losses, name_in, without_surrogates
 
 __all__ = ["DOCUMENTS", "ENTITIES", "NOT_IN_WIKI", "Nif"]
 
@@ -39,8 +39,9 @@ class Nif(Writer):
 
     def write(self, documents: Iterable[AnyDocument], losses: Losses) -> Iterator[str]:
         taken: set[str] = set()
-        for number, document in enumerate(documents, start=1):
-            count_losses(document, losses, {"entity", "url"})
+        for number, given in enumerate(documents, start=1):
+            document = without_surrogates(given, losses)
+            count_losses(document, losses, {"entity", "url", "link_probability"})
             base = _base(document, number)
             while base in taken:
                 base = f"{base}-{number}"
@@ -55,7 +56,7 @@ def _base(document: AnyDocument, number: int) -> str:
     name = name_in(document, number)
     if re.match(r"https?://[^/]", name):
         return _NOT_IN_IRI.sub(lambda match: quote(match[0]), name).replace("#", "%23")
-    return DOCUMENTS + quote(name, safe="", errors="replace")
+    return DOCUMENTS + quote(name, safe="")
 
 
 def _block(document: AnyDocument, base: str, losses: Losses) -> str:
@@ -89,7 +90,7 @@ def _identifier(entity: str | None, url: str | None, name: str) -> str:
         return NOT_IN_WIKI + name
     if url is not None and re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", url):
         return _NOT_IN_IRI.sub(lambda match: quote(match[0]), url)
-    return ENTITIES + quote(entity, safe="", errors="replace")
+    return ENTITIES + quote(entity, safe="")
 
 
 def _offsets(begin: int, end: int) -> str:

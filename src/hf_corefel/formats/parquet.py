@@ -9,14 +9,24 @@ from pathlib import Path
 from typing import Any
 
 from ..documents import AnnotatedDocument, DocumentError
-from .writer import AnyDocument, Losses, Writer, as_result, count_losses
+from .writer import AnyDocument, Losses, Writer, as_result, count_losses, without_surrogates
 
 __all__ = ["Parquet"]
 
 # Documents of a row group, which is what is in memory at once.
 _ROWS = 256
 _OPTIONAL = ("resolved_text", "word_offsets")
-_KEPT = ("entity", "url", "probability", "alternatives", "parent", "warnings", "words", "resolved_text")
+_KEPT = (
+    "entity",
+    "url",
+    "probability",
+    "link_probability",
+    "alternatives",
+    "parent",
+    "warnings",
+    "words",
+    "resolved_text",
+)
 
 
 class Parquet(Writer):
@@ -67,7 +77,7 @@ class Parquet(Writer):
 
 def _result(document: AnyDocument, losses: Losses) -> AnnotatedDocument:
     count_losses(document, losses, _KEPT)
-    return as_result(document)
+    return as_result(without_surrogates(document, losses))
 
 
 def _row(result: AnnotatedDocument, columns: list[str], losses: Losses) -> dict[str, Any]:

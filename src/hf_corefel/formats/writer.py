@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,6 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from ..documents import AnnotatedDocument, Cluster, Document, Offsets
+from ..documents.extra_fields import ExtraFields
 
 __all__ = [
     "AnyDocument",
@@ -21,7 +24,10 @@ __all__ = [
     "count_losses",
     "given_words",
     "name_in",
+    "without_surrogates",
 ]
+
+_SURROGATES = re.compile("[\ud800-\udfff]")
 
 AnyDocument = Document | AnnotatedDocument
 
@@ -154,12 +160,33 @@ def as_result(document: AnyDocument) -> AnnotatedDocument:
     )
 
 
+def without_surrogates(document: AnyDocument, losses: Losses) -> AnyDocument:
+    """Return a document with U+FFFD for each lone surrogate, which UTF-8 and most libraries lack; offsets stay."""
+    data: Any = document.to_dict()
+    try:
+        json.dumps(data, ensure_ascii=False, default=str).encode("utf-8")
+        return document
+    except UnicodeEncodeError:
+        pass
+    losses.count("lone surrogates", max(1, len(_SURROGATES.findall(document.text))))
+    return type(document).from_dict(_replaced(data), extra=ExtraFields())
+
+
+def _replaced(value: Any) -> Any:
+    if isinstance(value, str):
+        return _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", value)
+    if isinstance(value, list | tuple):
+        return [_replaced(item) for item in value]
+    return {name: _replaced(item) for name, item in value.items()} if isinstance(value, Mapping) else value
+
+
 # What documents may say beyond text, id and which mentions are one thing, and how it is called.
 _KINDS = {
     "id": "ids that are numbers, which become text",
     "entity": "links of clusters",
     "url": "URLs of entities",
     "probability": "probabilities",
+    "link_probability": "probabilities",
     "alternatives": "alternatives of clusters",
     "parent": "parents of mentions",
     "warnings": "warnings",
@@ -180,19 +207,20 @@ def count_losses(document: AnyDocument, losses: Losses, keeps: Iterable[str] = (
         document: The document.
         losses: Where it is counted.
         keeps: The names of what the format holds beside text and clusters: ``"id"`` (also where it is a number),
-            ``"entity"``, ``"url"``, ``"probability"``, ``"alternatives"``, ``"parent"``, ``"warnings"``,
-            ``"resolved_text"``, ``"speakers"``, ``"candidates"``, ``"spans"`` (given mentions too), ``"words"``,
-            ``"mention_scope"``, ``"extra"``.
+            ``"entity"``, ``"url"``, ``"probability"``, ``"link_probability"``, ``"alternatives"``, ``"parent"``,
+            ``"warnings"``, ``"resolved_text"``, ``"speakers"``, ``"candidates"``, ``"spans"`` (given mentions too),
+            ``"words"``, ``"mention_scope"``, ``"extra"``.
     """
     kept = set(keeps)
     clusters = clusters_of(document)
     mentions = [mention for cluster in clusters for mention in cluster.mentions]
-    numbers = [value for m in mentions for value in (m.probability, m.edge_probability, m.link_probability)]
+    numbers = [value for mention in mentions for value in (mention.probability, mention.edge_probability)]
     numbers += [cluster.probability for cluster in clusters]
     found: dict[str, int] = {
         "entity": sum(cluster.entity is not None for cluster in clusters),
         "url": sum(cluster.url is not None for cluster in clusters),
         "probability": sum(value is not None for value in numbers),
+        "link_probability": sum(mention.link_probability is not None for mention in mentions),
         "alternatives": sum(len(cluster.alternatives or ()) for cluster in clusters),
         "parent": sum(mention.parent is not None for mention in mentions),
         "words": given_words(document) is not None,
