@@ -277,7 +277,7 @@ class _Builder:
             begin = offsets[1] if spelled else begin
 
     def _compare(self, comments: list[tuple[int, str]]) -> None:
-        found = self.plain
+        found = self.plain.removesuffix(" ")
         for number, text in comments:
             key, given, expected = text.partition("text =")
             if given and not key and expected.strip() != found.strip():
