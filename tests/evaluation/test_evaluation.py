@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from hf_corefel import AnnotatedDocument, Cluster, Document, Mention, evaluation
+from hf_corefel import AnnotatedDocument, Cluster, Document, Mention
 from hf_corefel.evaluation import candidate_share, evaluate_corpus, read_predictions, recall_of_spans
+from hf_corefel.evaluation import end_to_end as evaluation
 from hf_corefel.metrics import evaluate
 from hf_corefel.pipeline_corefel import load_pipeline
 

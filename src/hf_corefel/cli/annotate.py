@@ -17,10 +17,10 @@ from .inputs import InputFormat, UnreadableInputError, count_documents, read_doc
 from .messages import TRACEBACK_VARIABLE, complain, fail, warnings_as_messages
 from .notices import WarningNotices, seen_together
 from .options import (
-    FormatOption,
     KnowledgeBaseOption,
     MaxKeptSpansOption,
     ModelOption,
+    OutputFormatOption,
     QuietOption,
     RevisionOption,
     TokenOption,
@@ -54,7 +54,7 @@ def annotate(
         list[str],
         typer.Argument(metavar="FILE...", help="UTF-8 files: a text each, or documents (.jsonl); - is standard input."),
     ],
-    kind: FormatOption = None,
+    kind: OutputFormatOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format jsonl.")] = False,
     output: Annotated[
         str | None,

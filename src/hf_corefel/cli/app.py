@@ -11,7 +11,7 @@ import typer
 from ..version import __version__
 from .annotate import annotate
 from .convert import convert
-from .corpus import corpus_app
+from .corpus import FormatOption, corpus_app
 from .kb import kb_app
 from .messages import fail, say, warnings_as_messages
 from .options import (
@@ -69,6 +69,7 @@ def evaluate(
         Path, typer.Argument(metavar="DATA_DIR", help="The folder of a corpus as its authors ship it.")
     ],
     split: Annotated[str, typer.Option(help="The part of the corpus to score.")] = "test",
+    corpus_format: FormatOption = None,
     model: ModelOption = None,
     revision: RevisionOption = None,
     token: TokenOption = None,
@@ -106,6 +107,7 @@ def evaluate(
             scores = evaluate_corpus(
                 data_dir,
                 split=split,
+                corpus_format=corpus_format,
                 model=model,
                 knowledge_base=None if knowledge_base is None else knowledge_base_folder(knowledge_base, token=token),
                 loading=hub_access(revision, token),

@@ -14,7 +14,7 @@ from ..formats.files import read_documents
 from ..formats.registry import FORMATS, can_read, format_of
 from ..formats.writer import AnyDocument
 from .messages import complain, fail, warnings_as_messages, with_notes
-from .options import FormatOption, QuietOption, chosen_format
+from .options import OutputFormatOption, QuietOption, chosen_format
 from .outputs import Output, UnwritableOutputError
 
 __all__ = ["convert"]
@@ -30,7 +30,7 @@ def convert(
         str,
         typer.Argument(metavar="OUT", help="A file, or a folder (DIR/) for a file a document; - is standard output."),
     ],
-    kind: FormatOption = None,
+    kind: OutputFormatOption = None,
     source_kind: Annotated[
         str | None,
         typer.Option("--from", metavar="NAME", help="Format or corpus of IN; what its name or files say if left out."),

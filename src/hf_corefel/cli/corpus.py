@@ -15,7 +15,12 @@ from ..corpora import CORPORA, CandidateRecall, CorpusStatistics, corpus_statist
 from .messages import complain, fail, say_json
 from .rendering import show
 
-__all__ = ["corpus_app"]
+__all__ = ["FormatOption", "corpus_app"]
+
+FormatOption = Annotated[
+    str | None,
+    typer.Option("--format", metavar="NAME", help=f"The corpus' format, {', '.join(CORPORA)}; told by its files."),
+]
 
 corpus_app = typer.Typer(name="corpus", no_args_is_help=True, help="Look at a corpus in its official files.")
 
@@ -23,10 +28,7 @@ corpus_app = typer.Typer(name="corpus", no_args_is_help=True, help="Look at a co
 @corpus_app.command()
 def stats(
     path: Annotated[Path, typer.Argument(metavar="PATH", help="A corpus as its authors ship it: a folder or a file.")],
-    corpus_format: Annotated[
-        str | None,
-        typer.Option("--format", metavar="NAME", help=f"Its format, {', '.join(CORPORA)}; told by its files."),
-    ] = None,
+    corpus_format: FormatOption = None,
     split: Annotated[str, typer.Option(help="A split of the corpus.")] = "all",
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
     lenient: Annotated[bool, typer.Option("--lenient", help="Leave out what is malformed, with a warning.")] = False,

@@ -13,10 +13,10 @@ from ..kb.hub import find_folder
 from .messages import fail
 
 __all__ = [
-    "FormatOption",
     "KnowledgeBaseOption",
     "MaxKeptSpansOption",
     "ModelOption",
+    "OutputFormatOption",
     "QuietOption",
     "RevisionOption",
     "TokenOption",
@@ -79,7 +79,7 @@ def _format(name: str) -> str:
 
 # Names only: what each of them is stands in the documentation, and asking would import the packages of others.
 _FORMAT_NAMES = "|".join(FORMATS)
-FormatOption = Annotated[
+OutputFormatOption = Annotated[
     str | None,
     typer.Option(
         "--format",

@@ -2,7 +2,7 @@
 
 ``T1<tab>Person 0 6<tab>Mira H`` is a mention by its offsets, in code points. Which mentions are one cluster is said by
 
-- relations of certain names, ``R1<tab>Coref Arg1:T1 Arg2:T2`` (see `COREFERENCE`);
+- relations of certain names, ``R1<tab>Coref Arg1:T1 Arg2:T2`` (see `COREFERENCE`), or events of these names;
 - equivalences, ``*<tab>Equiv T1 T2 T3``;
 - lines as LitBank's tables have them, ``COREF<tab>T1<tab>Mira-0``;
 - in LitBank's own brat files a second ``T`` line at the same place, which has the cluster's name for a type:
@@ -44,7 +44,7 @@ COREFERENCE = (
 )
 
 _FILES = ("*.ann",)
-_ID = re.compile(r"[TE]\d+")
+_ID = re.compile(r"T\S+")
 _FRAGMENT = re.compile(r"(\d+) (\d+)")
 _LITBANK_TYPE = re.compile(r"(PROP|NOM|PRON)_[A-Z]+")
 _LITBANK_CLUSTER = re.compile(r".+-\d+")
@@ -127,7 +127,7 @@ class _Annotation:
         mentions: The ``T`` lines by their ids.
         triggers: The ids of events' triggers by those of the events.
         same: Ids that are one cluster, with the line that says it.
-        names: Ids by the cluster's name that a ``COREF`` line gives them.
+        names: The cluster's name that a ``COREF`` line gives an id, with the line.
         links: Id, database and entity, with the line.
     """
 
@@ -137,13 +137,13 @@ class _Annotation:
     mentions: dict[str, _Mention] = field(default_factory=dict)
     triggers: dict[str, str] = field(default_factory=dict)
     same: list[tuple[int, list[str]]] = field(default_factory=list)
-    names: dict[str, str] = field(default_factory=dict)
+    names: dict[str, tuple[int, str]] = field(default_factory=dict)
     links: list[tuple[int, str, str, str]] = field(default_factory=list)
 
     def read(self, number: int, line: str) -> None:
         """Take one line."""
         columns = line.split("\t")
-        if len(columns) < 2:
+        if len(columns) < 2 or not columns[1].strip():
             raise self._error(number, f"expected an id, a tab and what it says, got {line!r}")
         kind = "COREF" if columns[0] == "COREF" else columns[0][:1]
         if kind == "T":
@@ -155,11 +155,11 @@ class _Annotation:
         elif kind == "*":
             self.same.append((number, columns[1].split()[1:]))
         elif kind == "E":
-            self.triggers[columns[0]] = columns[1].split()[0].rpartition(":")[2]
+            self._event(number, columns)
         elif kind == "COREF":
             if len(columns) < 3:
                 raise self._error(number, f"expected COREF, a mention and its cluster between tabs, got {line!r}")
-            self.names[columns[1]] = columns[2]
+            self.names[columns[1]] = number, columns[2]
         elif kind == "N":
             self._link(number, columns)
         elif kind not in ("A", "M", "#", "C", "W"):
@@ -189,6 +189,15 @@ class _Annotation:
         whole = all(end <= begin and not self.text[end:begin].strip() for (_, end), (begin, _) in pairwise(places))
         place = (places[0][0], places[-1][1]) if whole else None
         self.mentions[columns[0]] = _Mention(number, kind, place)
+
+    def _event(self, number: int, columns: list[str]) -> None:
+        """Take an event; one that is named as a relation of coreference is such a relation with its trigger."""
+        first, *arguments = columns[1].split()
+        name, _, trigger = first.rpartition(":")
+        if name.lower() in self.relations:
+            self.same.append((number, [trigger, *(argument.rpartition(":")[2] for argument in arguments)]))
+        else:
+            self.triggers[columns[0]] = trigger
 
     def _link(self, number: int, columns: list[str]) -> None:
         parts = columns[1].split(" ", 2)
@@ -243,17 +252,21 @@ class _Annotation:
                 sets.join(names[0], name)
             joined.update(names)
         clusters = {**self._litbank(), **self.names}
-        for name, cluster in clusters.items():
-            self._resolve(0, name)
+        for item, (number, cluster) in clusters.items():
+            name = self._resolve(number, item)
             sets.join(f"\t{cluster}", name)
-        return joined | set(clusters)
+            joined.add(name)
+        return joined
 
-    def _litbank(self) -> dict[str, str]:
-        """The cluster that LitBank's second lines give, by the ids of these."""
+    def _litbank(self) -> dict[str, tuple[int, str]]:
+        """The cluster that LitBank's second lines give, with their own lines, by the ids of these."""
         if not any(_LITBANK_TYPE.fullmatch(mention.kind) for mention in self.mentions.values()):
             return {}
-        named = {name: mention.kind for name, mention in self.mentions.items()}
-        return {name: kind for name, kind in named.items() if _LITBANK_CLUSTER.fullmatch(kind)}
+        return {
+            name: (mention.line, mention.kind)
+            for name, mention in self.mentions.items()
+            if _LITBANK_CLUSTER.fullmatch(mention.kind)
+        }
 
     def _join_places(self, sets: _Sets, joined: set[str], triggers: set[str]) -> None:
         """Join mentions at one place, unless lines say that they are in clusters of their own."""

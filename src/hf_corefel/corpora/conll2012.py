@@ -57,7 +57,8 @@ def read_conll2012(path: str | Path, split: str = "all", *, strict: bool = True)
 
     Args:
         path: A file, or a folder of files (``*.conll``, ``*_conll``, ``*.conll2012``), or of folders ``train``,
-            ``development`` and ``test`` with such files, however deep; or one up to two levels above it.
+            ``development`` and ``test`` with such files, however deep; or one up to two levels above it. In folders
+            ``*auto_conll`` is left out, which has the same documents as ``*gold_conll``.
         split: ``train``, ``dev`` or ``test``, by the names of files or folders; ``all`` takes every file.
         strict: Raises on a malformed document; otherwise warns and leaves it out. Where two clusters have a mention
             at one place the first keeps it, with a warning.
@@ -66,8 +67,16 @@ def read_conll2012(path: str | Path, split: str = "all", *, strict: bool = True)
         CorpusError: When there are no files or one is malformed; the message has the file and the line.
         ValueError: When there are no files of the split.
     """
-    for file in files_of_split(corpus_folder(path, "conll2012"), split, _FILES, "CoNLL-2012 files"):
-        yield from _read_file(file, strict)
+    folder = corpus_folder(path, "conll2012")
+    for file in files_of_split(folder, split, _FILES, "CoNLL-2012 files", _is_gold):
+        try:
+            yield from _read_file(file, strict)
+        except CorpusError as error:  # a line that is not UTF-8
+            raise_or_warn(error, strict, "rest of the file skipped")
+
+
+def _is_gold(file: Path) -> bool:
+    return not file.name.endswith("auto_conll")
 
 
 def _read_file(file: Path, strict: bool) -> Iterator[Document]:

@@ -59,14 +59,23 @@ def read_corefud(
     if mentions not in ("all", "named"):
         raise ValueError(f"mentions must be 'all' or 'named'; got {mentions!r}")
     for file in files_of_split(corpus_folder(path, "corefud"), split, _FILES, "CoNLL-U files"):
-        for source in conllu_documents(file, strict=strict):
-            if _is_masked(source.text):
-                warnings.warn(f"skipped: {file}: {source.id} is masked, its text has to be fetched", stacklevel=2)
-                continue
-            try:
-                yield _Entities(source, file, mentions, strict).document()
-            except CorpusError as error:
-                raise_or_warn(error, strict, "document skipped")
+        try:
+            yield from _read_file(file, mentions, strict)
+        except CorpusError as error:  # a line that is not UTF-8
+            raise_or_warn(error, strict, "rest of the file skipped")
+
+
+def _read_file(file: Path, mentions: MentionKinds, strict: bool) -> Iterator[Document]:
+    for source in conllu_documents(file, strict=strict):
+        if _is_masked(source.text):
+            warnings.warn(f"skipped: {file}: {source.id} is masked, its text has to be fetched", stacklevel=3)
+            continue
+        try:
+            document = _Entities(source, file, mentions, strict).document()
+        except CorpusError as error:
+            raise_or_warn(error, strict, "document skipped")
+        else:
+            yield document
 
 
 def _is_masked(text: str) -> bool:

@@ -43,7 +43,8 @@ def read_docred(path: str | Path, split: str = "all", *, strict: bool = True) ->
         path: A file, or a folder of ``*.json``; or one up to two levels above it. Of folders only the files of this
             form are read, and several files of one split are an error.
         split: ``train``, ``dev`` or ``test``, by the names of files (``dev_revised.json``), or ``all``.
-        strict: Raises on a malformed document; otherwise warns and leaves it out.
+        strict: Raises on a malformed document; otherwise warns and leaves it out, or the file that is no
+            valid JSON.
 
     Raises:
         CorpusError: When there are no files, several for one split, or one is malformed; the message says where.
@@ -68,7 +69,12 @@ def _read(path: str | Path, split: str, read: Any, strict: bool) -> Iterator[Any
         named = ", ".join(file.name for file in files)
         raise CorpusError(f"{files[0].parent}: {len(files)} files of the split {split!r}, {named}; name one of them")
     for file in files:
-        for number, item in enumerate(_items(file)):
+        try:
+            items = _items(file)
+        except CorpusError as error:
+            raise_or_warn(error, strict)
+            continue
+        for number, item in enumerate(items):
             try:
                 yield read(item, f"{file}: [{number}]")
             except CorpusError as error:
@@ -78,7 +84,7 @@ def _read(path: str | Path, split: str, read: Any, strict: bool) -> Iterator[Any
 def _items(file: Path) -> list[Any]:
     try:
         items = json.loads(file.read_text(encoding="utf-8-sig"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
         line = f":{error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
         raise CorpusError(f"{file}{line}: no valid JSON: {error}") from error
     if not isinstance(items, list):
@@ -190,6 +196,7 @@ DOCRED = CorpusSpec(
     expects='*.json with lists of {"title", "sents", "vertexSet"}',
     about="Paragraphs of the English Wikipedia in which the names, dates and numbers of one thing are a cluster; "
     "in one variant clusters are linked to Wikidata.",
+    note="Mentions that are listed twice are counted twice, as is published; documents have them once.",
     languages=("en",),
     homepage="https://github.com/thunlp/DocRED",
     licence="The annotation is MIT. The texts are Wikipedia's, CC BY-SA.",

@@ -8,7 +8,7 @@ from pathlib import Path
 from ..documents import Document
 from .article_annotation import ArticleAnnotation
 from .gum import MentionKinds
-from .locating import corpus_files, find_corpus
+from .locating import corpus_files, corpus_folder, find_corpus
 from .registry import CORPORA, CorpusSpec
 
 __all__ = ["corpus_files", "detect_format", "read_annotations", "read_gold", "read_texts"]
@@ -39,9 +39,9 @@ def read_annotations(
         CorpusError: When the format cannot be told, or a file is malformed.
         ValueError: When no corpus has the name, or it has no such split.
     """
-    spec = CORPORA[corpus_format or detect_format(path)]
+    spec, place = _corpus(path, corpus_format)
     read = spec.read_annotations or spec.read_gold
-    return read(path, _split(spec, split), strict=strict)
+    return read(place, _split(spec, split), strict=strict)
 
 
 def read_gold(
@@ -66,9 +66,9 @@ def read_gold(
         CorpusError: When the format cannot be told, or files are missing.
         ValueError: When no corpus has the name, or it has no such split.
     """
-    spec = CORPORA[corpus_format or detect_format(path)]
+    spec, place = _corpus(path, corpus_format)
     chosen = {"mentions": mentions} if len(spec.scopes) > 1 else {}
-    return spec.read_gold(path, _split(spec, split), strict=strict, **chosen)
+    return spec.read_gold(place, _split(spec, split), strict=strict, **chosen)
 
 
 def read_texts(path: str | Path, split: str = "all", *, corpus_format: str | None = None) -> Iterator[Document]:
@@ -77,12 +77,20 @@ def read_texts(path: str | Path, split: str = "all", *, corpus_format: str | Non
     For predictions that gold must not touch. DWIE's annotation is not looked at, so an article that `read_gold`
     leaves out for its annotation is here too: match the two by their ids.
     """
-    spec = CORPORA[corpus_format or detect_format(path)]
+    spec, place = _corpus(path, corpus_format)
     if spec.read_texts is not None:
-        yield from spec.read_texts(path, _split(spec, split))
+        yield from spec.read_texts(place, _split(spec, split))
     else:
-        for document in read_gold(path, split, mentions="all", corpus_format=spec.name):
+        for document in read_gold(place, split, mentions="all", corpus_format=spec.name):
             yield Document(document.text, document.id, document.words, speakers=document.speakers)
+
+
+def _corpus(path: str | Path, name: str | None) -> tuple[CorpusSpec, Path]:
+    """What a corpus is, and where it lies."""
+    if name is None:
+        name, place = find_corpus(path)
+        return CORPORA[name], place
+    return CORPORA[name], corpus_folder(path, name)
 
 
 def _split(spec: CorpusSpec, split: str) -> str:

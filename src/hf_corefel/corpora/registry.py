@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..documents import Document
+from ..documents.schema import MENTION_SCOPES
 from ..utils.registry import Registry
 from .article_annotation import ArticleAnnotation
 
@@ -23,6 +25,11 @@ class CorpusSpec:
 
     Commands and functions find a corpus by ``sniff`` or by its name, and read it by the functions here. They call them
     as ``read_gold(path, split, strict=…)``, and with ``mentions=…`` where ``scopes`` has two.
+
+    >>> CORPORA["gum"].title, CORPORA["gum"].splits["validation"]
+    ('GUM', 'dev')
+
+    Paths are `pathlib.Path`s: the folder that ``sniff`` found, or what was named where it found none.
 
     Attributes:
         name: What it is called in commands and functions, such as ``gum``.
@@ -78,6 +85,19 @@ def _check(name: str, item: Any) -> None:
         raise TypeError(f"corpus {name!r}: expected a CorpusSpec, got {type(item).__name__}")
     if item.name != name:
         raise ValueError(f"corpus {name!r}: its spec is named {item.name!r}; give both one name")
+    if not item.scopes or not set(item.scopes) <= set(MENTION_SCOPES):
+        raise ValueError(f"corpus {name!r}: scopes has one or both of {MENTION_SCOPES}; got {item.scopes!r}")
+    readers = {"read_gold": {"strict": True, **({"mentions": "all"} if len(item.scopes) > 1 else {})}}
+    readers |= {"read_annotations": {"strict": True}, "read_texts": {}}
+    for field, options in readers.items():
+        read = getattr(item, field)
+        try:
+            # What is wrong is said when the corpus is added, not when it is read.
+            if read is not None:
+                signature(read).bind(Path(), "all", **options)
+        except TypeError as error:
+            expected = ", ".join(("path", "split", *(f"{option}=…" for option in options)))
+            raise TypeError(f"corpus {name!r}: {field} is called as {field}({expected}), but: {error}") from error
 
 
 CORPORA: Registry[CorpusSpec] = Registry(

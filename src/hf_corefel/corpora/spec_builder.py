@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import Any, ClassVar
 
 from ..documents import Document
@@ -80,7 +81,7 @@ class SpecBuilder(CorpusBuilder):
 
     def _read(self, own: str, *, strict: bool) -> Iterator[Document]:
         chosen = {"mentions": self.config.name} if len(self.SPEC.scopes) > 1 else {}
-        yield from self.SPEC.read_gold(self.config.data_dir, own, strict=strict, **chosen, **self._options())
+        yield from self.SPEC.read_gold(Path(self.config.data_dir), own, strict=strict, **chosen, **self._options())
 
     def _options(self) -> dict[str, Any]:
         """What the configuration says beside the mentions and the strictness."""

@@ -43,6 +43,7 @@ def evaluate_corpus(
     data_dir: str | Path,
     *,
     split: str = "test",
+    corpus_format: str | None = None,
     model: str | Path | None = None,
     knowledge_base: str | Path | None = None,
     loading: Mapping[str, Any] | None = None,
@@ -62,6 +63,7 @@ def evaluate_corpus(
     Args:
         data_dir: The corpus as its authors ship it, with texts.
         split: ``train``, ``test``, ``all``, or another that the corpus has; AIDA's ``testb`` is its ``test``.
+        corpus_format: The name of the corpus in the registry; told by its files when None.
         model: A saved model; the bundled checkpoint when None.
         knowledge_base: A saved one in place of the model's own; a folder or Hub id.
         loading: Further arguments of `load_pipeline`, such as ``revision``, ``token``, ``device`` or ``dtype``.
@@ -89,7 +91,7 @@ def evaluate_corpus(
     kb = None if knowledge_base is None else KnowledgeBase.from_pretrained(knowledge_base)
     loading = {"max_kept_spans": max_kept_spans, "trust_remote_code": trust_remote_code, **(loading or {})}
     pipeline = load_pipeline(model, knowledge_base=kb, **loading)
-    corpus = detect_format(data_dir)
+    corpus = corpus_format or detect_format(data_dir)
     spec = CORPORA[corpus]
     kinds, mention_scope = _scopes(spec, mention_scope, pipeline.processor)
 
@@ -126,8 +128,9 @@ def evaluate_corpus(
         recall = recall_of_spans(pipeline, gold, texts, max_kept_spans=max_kept_spans)
         scores["span_recall"] = {"enumerated": recall.after_enumeration, "kept": recall.after_pruning}
     if "named" in spec.scopes and kinds == "all" and len(spec.scopes) > 1:
-        named = {document.id: _offsets(document) for document in read(texts, "named")}
-        # Not every treebank says which word is a mention's head.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # not every treebank says which word is a mention's head
+            named = {document.id: _offsets(document) for document in read(texts, "named")}
         if named.keys() >= kept:
             names = [named[document.id] for document in gold]
             scores["pronouns"] = pronoun_recall(gold, names, predicted).to_dict()

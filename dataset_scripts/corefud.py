@@ -1,0 +1,20 @@
+"""CorefUD for `datasets`: a loading script where `datasets` runs such (before 4), and an export everywhere.
+
+Example:
+    python dataset_scripts/corefud.py --data-dir CorefUD_English-GUM --out out    # then load_dataset("out")
+"""
+
+from __future__ import annotations
+
+import sys
+
+from hf_corefel.corpora.exporting import main
+from hf_corefel.corpora.spec_builder import CorefUDBuilder
+
+
+class CorefUD(CorefUDBuilder):
+    """See `hf_corefel.load_corefud`."""
+
+
+if __name__ == "__main__":
+    sys.exit(main(CorefUD))
