@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from hf_corefel.cli.outputs import Format, Output, UnwritableOutputError
+from hf_corefel.cli.outputs import Output, UnwritableOutputError
 from hf_corefel.documents import AnnotatedDocument
-from hf_corefel.formats import read_jsonl
+from hf_corefel.formats import format_of, read_jsonl
 from hf_corefel.utils.files import whole_file
 
 FILES = ["out.jsonl", "out.jsonl.gz", "out.json", "out.html", "out.txt"]
@@ -174,7 +174,7 @@ def test_no_input_is_written_over_in_a_folder(tmp_path: Path) -> None:
     folder.mkdir()
     source.write_text("text")
     os.link(source, folder / "a.txt")
-    output = Output(Format.TEXT, str(folder), [str(source)])
+    output = Output("text", str(folder), [str(source)])
     output.take(iter([AnnotatedDocument("text", [], "a"), AnnotatedDocument("text", [], "b")]))
     assert sorted(path.name for path in folder.iterdir()) == ["a-2.txt", "a.txt", "b.txt"]
     assert source.read_text() == (folder / "a.txt").read_text() == "text"
@@ -183,7 +183,8 @@ def test_no_input_is_written_over_in_a_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", FILES)
 def test_second_writer_is_refused(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
-    kind = Format.JSONL if "jsonl" in name else Format(name.rpartition(".")[2].replace("txt", "text"))
+    kind = format_of(name)
+    assert kind is not None
     with whole_file(path) as place:
         place.write_bytes(EARLIER)
         output = Output(kind, str(path), [])
@@ -213,7 +214,7 @@ def test_whole_file_that_cannot_be_put_in_place_is_kept(tmp_path: Path, monkeypa
 
     monkeypatch.setattr(os, "replace", replace)
     path = tmp_path / "out.html"
-    output = Output(Format.HTML, str(path), [])
+    output = Output("html", str(path), [])
     with pytest.raises(
         UnwritableOutputError, match=r"Device or resource busy; what was finished is in .*out\.html\.part"
     ):
@@ -234,15 +235,15 @@ def test_places_where_nothing_can_be_written(tmp_path: Path, monkeypatch: pytest
         yield AnnotatedDocument("text", [])
 
     with pytest.raises(UnwritableOutputError, match=os.strerror(problem)):
-        Output(Format.JSONL, str(tmp_path / "out.jsonl"), []).take(never())
+        Output("jsonl", str(tmp_path / "out.jsonl"), []).take(never())
     assert not asked, "that is known before the model is loaded"
     assert not list(tmp_path.iterdir())
 
 
 def test_the_order_of_results_is_that_of_one_file(tmp_path: Path) -> None:
     found = [AnnotatedDocument(f"text {n}", [], f"d{n}") for n in range(3)]
-    Output(Format.JSON, str(tmp_path / "out.json"), []).take(iter(found))
+    Output("json", str(tmp_path / "out.json"), []).take(iter(found))
     written = (tmp_path / "out.json").read_text(encoding="utf-8")
     assert written == json.dumps([document.to_dict() for document in found], indent=2) + "\n"
-    Output(Format.JSONL, str(tmp_path / "out.jsonl"), []).take(iter(found))
+    Output("jsonl", str(tmp_path / "out.jsonl"), []).take(iter(found))
     assert list(read_jsonl(tmp_path / "out.jsonl", AnnotatedDocument)) == found

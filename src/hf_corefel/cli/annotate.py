@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -21,14 +20,16 @@ from .options import (
     KnowledgeBaseOption,
     MaxKeptSpansOption,
     ModelOption,
+    OutputFormatOption,
     QuietOption,
     RevisionOption,
     TokenOption,
     TrustOption,
+    chosen_format,
     hub_access,
     knowledge_base_folder,
 )
-from .outputs import Format, Output, UnwritableOutputError, format_of
+from .outputs import Output, UnwritableOutputError
 from .rendering import ProgressBar
 from .silence import silent_transformers
 
@@ -53,14 +54,7 @@ def annotate(
         list[str],
         typer.Argument(metavar="FILE...", help="UTF-8 files: a text each, or documents (.jsonl); - is standard input."),
     ],
-    kind: Annotated[
-        Format | None,
-        typer.Option(
-            "--format",
-            help="Tables, one JSON list, one JSON object a line, or a page to read in a browser. When left out, what "
-            "the name of the output says, else tables.",
-        ),
-    ] = None,
+    kind: OutputFormatOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format jsonl.")] = False,
     output: Annotated[
         str | None,
@@ -114,7 +108,7 @@ def annotate(
     """
     kind = _format(kind, as_json, output)
     parameters: dict[str, Any] = {
-        **(_ON_A_PAGE if kind is Format.HTML else {}),
+        **(_ON_A_PAGE if kind == "html" else {}),
         **{name: value for name, value in (("evidence", evidence), ("top_k", top_k)) if value is not None},
         **({"resolved_text": True} if resolved_text else {}),
         **({} if min_probability is None else {"min_probability": min_probability}),
@@ -126,7 +120,7 @@ def annotate(
         access["trust_remote_code"] = True
     try:
         target = Output(kind, output, files, legend=not quiet)
-        notices = WarningNotices(quiet=quiet, shown=kind is Format.TEXT and output is None and seen_together())
+        notices = WarningNotices(quiet=quiet, shown=kind == "text" and output is None and seen_together())
         total = None if quiet or not ProgressBar.can_be_seen() else count_documents(files, input_kind)
         with ProgressBar("Annotating", total, shown=total != 1 and not quiet) as progress:
             job = _Job(
@@ -141,6 +135,8 @@ def annotate(
             items = (item for name in files for item in read_documents(name, input_kind, max_line_bytes, extra))
             target.take(job.run(items, batch_size))
         notices.finish()
+        if target.losses:
+            job.warn(target.losses.message(kind))
     except UnwritableOutputError as error:
         fail(f"cannot write {error}")
     if not job.begun:
@@ -149,24 +145,10 @@ def annotate(
         raise typer.Exit(1)
 
 
-def _format(kind: Format | None, as_json: bool, output: str | None) -> Format:
-    if as_json and kind not in (None, Format.JSONL):
+def _format(kind: str | None, as_json: bool, output: str | None) -> str:
+    if as_json and kind not in (None, "jsonl"):
         fail(f"--json is the same as --format jsonl; leave it out beside --format {kind}")
-    if as_json:
-        return Format.JSONL
-    named = None if output is None else format_of(output)
-    if kind is None and named is None and output is not None and _looks_like_another_format(output):
-        fail(
-            f"cannot tell what to write from the ending of {output}: end it in .txt, .json, .jsonl or .html, name a "
-            f"folder ({output}/), or say --format"
-        )
-    return kind or named or Format.TEXT
-
-
-def _looks_like_another_format(output: str) -> bool:
-    """Whether a name ends as those of some format do; what is wrong with .gz is said where files are opened."""
-    is_folder = output.endswith(("/", "\\")) or os.path.isdir(output)
-    return not is_folder and Path(output).suffix.lower() not in ("", ".gz")
+    return "jsonl" if as_json else chosen_format(kind, output, default="text")
 
 
 def _load(

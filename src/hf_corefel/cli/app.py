@@ -10,6 +10,7 @@ import typer
 
 from ..version import __version__
 from .annotate import annotate
+from .convert import convert
 from .corpus import FormatOption, corpus_app
 from .kb import kb_app
 from .messages import fail, say, warnings_as_messages
@@ -42,6 +43,7 @@ app = typer.Typer(
 app.add_typer(corpus_app)
 app.add_typer(kb_app)
 app.command()(annotate)
+app.command()(convert)
 app.command()(publish)
 
 

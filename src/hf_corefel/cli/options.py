@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from ..formats.registry import FORMATS, find_writer, format_of, known_suffixes
 from ..kb.hub import find_folder
+from .messages import fail
 
 __all__ = [
     "KnowledgeBaseOption",
     "MaxKeptSpansOption",
     "ModelOption",
+    "OutputFormatOption",
     "QuietOption",
     "RevisionOption",
     "TokenOption",
     "TrustOption",
+    "chosen_format",
     "hub_access",
     "is_bundled",
     "knowledge_base_folder",
@@ -61,6 +66,49 @@ MaxKeptSpansOption = Annotated[
     typer.Option(min=1, help="Spans of a document that may be mentions, at most; the model's bound if left out."),
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Errors only on standard error: no bar, no warnings.")]
+
+
+def _format(name: str) -> str:
+    """The name of a format that there is; raises what says so on the command line."""
+    try:
+        find_writer(name)
+    except (ValueError, TypeError) as error:
+        raise typer.BadParameter(str(error)) from error
+    return name
+
+
+# Names only: what each of them is stands in the documentation, and asking would import the packages of others.
+_FORMAT_NAMES = "|".join(FORMATS)
+OutputFormatOption = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar=f"[{_FORMAT_NAMES}]",
+        parser=_format,
+        help="How results are written. When left out, what the name of the output says, else tables (text).",
+        show_default=False,
+    ),
+]
+
+
+def chosen_format(kind: str | None, output: str | None, *, default: str) -> str:
+    """Return the format of the output: the one that is said, else that of its ending, else the default.
+
+    Leaves with a message where the ending looks like one, and is none that is known.
+    """
+    named = None if output is None else format_of(output)
+    if kind is None and named is None and output is not None and _looks_like_another_format(output):
+        fail(
+            f"cannot tell what to write from the ending of {output}: end it in {', '.join(known_suffixes())}, name a "
+            f"folder ({output}/), or say --format"
+        )
+    return kind or named or default
+
+
+def _looks_like_another_format(output: str) -> bool:
+    """Whether a name ends as those of some format do; what is wrong with .gz is said where files are opened."""
+    is_folder = output.endswith(("/", "\\")) or os.path.isdir(output)
+    return not is_folder and Path(output).suffix.lower() not in ("", ".gz")
 
 
 def is_bundled(name: str) -> bool:

@@ -1,47 +1,27 @@
-"""Where the command's results go, and how they are written there: as tables, JSON, JSON lines, or a page."""
+"""Where the command's results go: standard output, one file, or files in a folder, in any format that is registered."""
 
 from __future__ import annotations
 
 import os
 import re
 import sys
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from enum import StrEnum
 from pathlib import Path
 
-from ..documents import AnnotatedDocument
-from ..formats import render_html
-from ..formats.json_text import json_list
-from ..formats.jsonl import is_compressed, write_lines
+from ..formats.files import encoded, is_compressed, write_pieces
+from ..formats.folders import FolderNames, plain_stem, write_files
+from ..formats.registry import FORMATS, find_writer
+from ..formats.writer import AnyDocument, Losses, as_result
 from ..utils.files import FileIdentity, file_identity, overwrites, whole_file
 from .inputs import STDIN, input_identities
-from .messages import json_for_stdout, json_options, on_terminal, with_notes, writing_to_stdout
+from .messages import on_terminal, with_notes, writing_to_stdout
 from .rendering import LEGEND, show, show_document
 
-__all__ = ["Format", "Output", "UnwritableOutputError", "format_of"]
+__all__ = ["Output", "UnwritableOutputError"]
 
 
-class Format(StrEnum):
-    """How results are written."""
-
-    TEXT = "text"
-    JSON = "json"
-    JSONL = "jsonl"
-    HTML = "html"
-
-
-_SUFFIXES = {Format.TEXT: ".txt", Format.JSON: ".json", Format.JSONL: ".jsonl", Format.HTML: ".html"}
-_FORMATS = {**{suffix: kind for kind, suffix in _SUFFIXES.items()}, ".htm": Format.HTML}
-# Bytes of a file's name without its ending; file systems take names of 255.
-_LONGEST_STEM = 200
-
-
-def format_of(name: str) -> Format | None:
-    """The format that the name of a file stands for; None when it stands for none."""
-    plain = name.lower().removesuffix(".gz")
-    return next((kind for suffix, kind in _FORMATS.items() if plain.endswith(suffix)), None)
+_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 class UnwritableOutputError(Exception):
@@ -59,11 +39,11 @@ class _Documents:
         number: How many were written: the next one was asked for.
     """
 
-    def __init__(self, documents: Iterator[AnnotatedDocument]) -> None:
+    def __init__(self, documents: Iterator[AnyDocument]) -> None:
         self._documents = documents
         self.number = 0
 
-    def __iter__(self) -> Iterator[AnnotatedDocument]:
+    def __iter__(self) -> Iterator[AnyDocument]:
         for document in self._documents:
             yield document
             self.number += 1
@@ -74,37 +54,41 @@ class _Documents:
 class Output:
     """Puts documents on standard output, into one file, or into a file each.
 
-    A file is put in place when all of its documents are in it, and nothing is kept of one that is not; only JSON lines
-    stay in a partial file then (`write_jsonl`).
+    A file is put in place when all of its documents are in it, and nothing is kept of one that is not; only formats
+    that stream, such as JSON lines, stay in a partial file then (`write_pieces`).
 
     Args:
-        kind: The format.
+        kind: The name of the format.
         target: A file, replaced when it exists; an existing folder, or a name that ends in a slash (the folder is
-            made), for a file a document; None is standard output.
+            made), for a file a document; None is standard output. A format of folders takes every name for a folder's.
         inputs: The names of the files that are read, none of which is replaced.
         legend: Whether tables on standard output end with what their columns mean.
 
+    Attributes:
+        losses: What the format could not hold of the documents so far.
+
     Raises:
-        UnwritableOutputError: When the folder of the target is missing or cannot be made, or the target is an input,
-            under this or another name, or a compressed file of a format other than JSON lines.
+        UnwritableOutputError: When the target's folder is missing or cannot be made, or the target is an input,
+            under this or another name, no place for the format, or a compressed file of one that is not compressed.
+        ValueError: When there is no such format.
     """
 
-    def __init__(self, kind: Format, target: str | None, inputs: Sequence[str], *, legend: bool = True) -> None:
+    def __init__(self, kind: str, target: str | None, inputs: Sequence[str], *, legend: bool = True) -> None:
         self._kind, self._legend = kind, legend
+        self._writer = find_writer(kind)
+        self.losses = Losses()
         self._names = frozenset(inputs)
         self._inputs = input_identities(inputs)
-        self._taken: set[str] = set()
-        self._numbers: Counter[str] = Counter()
+        self._stems = FolderNames()
         self._is_folder = False
+        self._target: Path | None = None
         if target is None or is_standard_output(target):
-            self._target: Path | None = None
-            if _stdout_identity() in self._inputs:
-                raise UnwritableOutputError("to standard output: that is a file to annotate; choose another")
+            self._check_stdout(terminal=target is None and on_terminal())
             return
-        self._target = Path(target)
-        self._is_folder = target.endswith(("/", "\\")) or os.path.isdir(target)
         if "\0" in target:
             raise UnwritableOutputError(f"{target}: no file has a null character in its name")
+        self._target = Path(target)
+        self._is_folder = self._means_folder(target)
         if self._is_folder:
             try:
                 self._target.mkdir(parents=True, exist_ok=True)
@@ -114,12 +98,37 @@ class Output:
             raise UnwritableOutputError(f"{target}: there is no folder {self._target.parent}; make it first")
         elif overwrites(target, self._inputs):
             raise UnwritableOutputError(f"{target}: that is a file to annotate; choose another name")
-        elif kind is not Format.JSONL and self._target.suffix.lower() == ".gz":
+        elif is_compressed(target) and not self._writer.streams:
             raise UnwritableOutputError(
-                f"{target}: only JSON lines are compressed; choose --format jsonl, or a name without .gz"
+                f"{target}: files of the format {kind} are not compressed; choose a name without .gz, or one of "
+                f"{', '.join(_compressible())} with --format"
             )
 
-    def take(self, documents: Iterator[AnnotatedDocument]) -> None:
+    def _check_stdout(self, *, terminal: bool) -> None:
+        """Raises unless standard output takes the format."""
+        if self._writer.folder:
+            raise UnwritableOutputError(
+                f"{self._kind} to standard output: it is a folder of files; say --output FOLDER/"
+            )
+        if self._writer.binary and terminal:
+            raise UnwritableOutputError(f"{self._kind} to a terminal: it is no text; say --output FILE")
+        if _stdout_identity() in self._inputs:
+            raise UnwritableOutputError("to standard output: that is a file to annotate; choose another")
+
+    def _means_folder(self, target: str) -> bool:
+        """Whether a name is that of a folder: one that is there, that ends in a slash, or of a format of folders."""
+        if target.endswith(("/", "\\")) or os.path.isdir(target):
+            return True
+        if not self._writer.folder:
+            return False
+        if os.path.exists(target) or target.lower().endswith(tuple(self._writer.suffixes)):
+            raise UnwritableOutputError(
+                f"{target}: {self._kind} is a folder of files; name a folder ({Path(target).stem}/), with --format "
+                f"{self._kind}"
+            )
+        return True
+
+    def take(self, documents: Iterator[AnyDocument]) -> None:
         """Writes documents, each as soon as it comes where the format allows it; none at all leaves a file as it was.
 
         Raises:
@@ -128,79 +137,81 @@ class Output:
         """
         if self._is_folder:
             for document in documents:
-                self._write(self._path_for(STDIN if document.id is None else str(document.id)), iter([document]))
+                self._write_into_folder(document)
         elif self._target is not None:
             self._write(self._target, documents)
         else:
             with suppress(_NothingError), writing_to_stdout():
                 self._print(_Documents(documents))
 
-    def _print(self, documents: Iterable[AnnotatedDocument]) -> None:
-        if self._kind is Format.HTML:
-            page = render_html(documents)
-            print(_visible_html(page) if on_terminal() else page, end="", flush=True)
-        elif self._kind is Format.JSON:
-            for piece in json_list((document.to_dict() for document in documents), **json_options()):
-                print(piece, end="", flush=True)
-        elif self._kind is Format.JSONL:
-            for document in documents:
-                print(json_for_stdout(document.to_dict()), flush=True)
-        else:
+    def _print(self, documents: Iterable[AnyDocument]) -> None:
+        if self._kind == "text":
             self._print_tables(documents)
+            return
+        try:
+            for piece in self._writer.write(documents, self.losses):
+                if isinstance(piece, bytes):
+                    sys.stdout.buffer.write(piece)
+                    sys.stdout.buffer.flush()
+                else:
+                    print(_shown(piece, self._writer.escape), end="", flush=True)
+        except ImportError as error:
+            raise UnwritableOutputError(f"{self._kind} to standard output: {error}") from error
 
-    def _print_tables(self, documents: Iterable[AnnotatedDocument]) -> None:
+    def _print_tables(self, documents: Iterable[AnyDocument]) -> None:
         shown = False
         for document in documents:
-            show_document(document)
+            show_document(as_result(document))
             shown = shown or bool(document.clusters)
         if shown and self._legend:
             show(LEGEND)
 
-    def _write(self, path: Path, documents: Iterator[AnnotatedDocument]) -> None:
+    def _write(self, path: Path, documents: Iterator[AnyDocument]) -> None:
         """Writes documents to a file, and says of errors what became of the documents."""
-        counted = _Documents(documents)
+        counted, streams = _Documents(documents), self._writer.streams
         try:
-            with whole_file(path, keep_partial=self._kind is Format.JSONL) as place:
-                self._fill(place, counted, compressed=is_compressed(path))
+            with whole_file(path, keep_partial=streams) as place:
+                pieces = (encoded(piece, self.losses) for piece in self._writer.write(counted, self.losses))
+                write_pieces(place, pieces, compressed=is_compressed(path))
         except _NothingError:
             return
         except BrokenPipeError:
             raise  # whoever read has seen enough; no message
         except OSError as error:
             raise UnwritableOutputError(with_notes(f"{path}: {error.strerror or error}", error)) from error
+        except ImportError as error:
+            raise UnwritableOutputError(f"{path}: {error}") from error
         except KeyboardInterrupt as error:
             if counted.number and not hasattr(error, "__notes__"):
                 error.add_note(
-                    f"{counted.number} finished documents are not kept: only JSON lines (--format jsonl) are kept when "
-                    f"the command is stopped; {path} is as it was"
+                    f"{counted.number} finished documents are not kept: only {', '.join(_compressible())} are kept "
+                    f"when the command is stopped; {path} is as it was"
                 )
             raise
 
-    def _fill(self, place: Path, documents: Iterable[AnnotatedDocument], *, compressed: bool) -> None:
-        if self._kind is Format.JSONL:
-            write_lines(place, documents, compressed=compressed)
-        elif self._kind is Format.HTML:
-            place.write_bytes(render_html(documents).encode("utf-8"))
-        else:
-            with place.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
-                if self._kind is Format.JSON:
-                    for piece in json_list(document.to_dict() for document in documents):
-                        print(piece, end="", flush=True, file=file)
-                else:
-                    for document in documents:
-                        show_document(document, file)
-
-    def _path_for(self, name: str) -> Path:
-        """A file of its own for a document, in the folder; documents whose files would have one name get numbers."""
+    def _write_into_folder(self, document: AnyDocument) -> None:
         assert self._target is not None
-        stem, suffix = self._stem(name), _SUFFIXES[self._kind]
-        while True:
-            number = self._numbers[stem] = self._numbers[stem] + 1
-            path = self._target / (f"{stem}{suffix}" if number == 1 else f"{stem}-{number}{suffix}")
-            # Disks may take names that differ by case for one.
-            if path.name.casefold() not in self._taken and not overwrites(path, self._inputs):
-                self._taken.add(path.name.casefold())
-                return path
+        name = STDIN if document.id is None else str(document.id)
+        if not self._writer.folder:
+            suffix = self._writer.suffixes[0]
+            stem = self._stem_for(name, [suffix])
+            self._write(self._target / f"{stem}{suffix}", iter([document]))
+            return
+        files = self._writer.files(document, self.losses)
+        stem = self._stem_for(name, files)
+        try:
+            write_files(self._target, stem, files, self.losses)
+        except OSError as error:
+            raise UnwritableOutputError(f"{self._target / stem}: {error.strerror or error}") from error
+
+    def _stem_for(self, name: str, suffixes: Iterable[str]) -> str:
+        """What the files of a document begin with, in the folder: none of the files that are read is replaced."""
+        target, endings = self._target, list(suffixes)
+        assert target is not None
+        return self._stems.take(
+            self._stem(name),
+            lambda stem: not any(overwrites(target / f"{stem}{suffix}", self._inputs) for suffix in endings),
+        )
 
     def _stem(self, name: str) -> str:
         """What the name of a document's file begins with: the name of its file, or its id in a file of documents."""
@@ -210,9 +221,7 @@ class Output:
         source = next((file for file in self._names if name.startswith(f"{file}:")), "")
         if source:
             name = ("stdin" if source == STDIN else Path(source).name) + name[len(source) :]
-        # A dot in an id is no ending and a slash no folder.
-        plain = re.sub(r"[^\w.-]", "_", name).lstrip(".").encode(errors="replace")
-        return plain[:_LONGEST_STEM].decode(errors="ignore") or "document"
+        return plain_stem(name)
 
 
 def is_standard_output(target: str) -> bool:
@@ -227,6 +236,27 @@ def _stdout_identity() -> FileIdentity | None:
         return None
 
 
-def _visible_html(page: str) -> str:
-    """The page with references for the characters that a terminal might obey."""
-    return "".join(char if char.isprintable() or char in "\n\t" else f"&#{ord(char)};" for char in page)
+def _shown(piece: str, escape: Callable[[str], str]) -> str:
+    """The piece with escapes of the format for what standard output cannot encode, or a terminal might obey."""
+    encoding = (getattr(sys.stdout, "encoding", None) or "").lower().replace("_", "-")
+    ascii_only, printable = encoding not in ("utf-8", "utf8"), on_terminal()
+    if (piece.isascii() or not ascii_only) and not printable and not _SURROGATES.search(piece):
+        return piece
+    return "".join(
+        character
+        if (character.isascii() or not ascii_only)
+        and (character.isprintable() or character in "\n\t" or not printable)
+        and not "\ud800" <= character <= "\udfff"
+        else escape(character)
+        for character in piece
+    )
+
+
+def _compressible() -> list[str]:
+    """The names of the formats whose files may be compressed, and are kept when the command is stopped."""
+    names = []
+    for name in FORMATS:
+        with suppress(ValueError, TypeError):  # of a package that cannot be imported
+            if find_writer(name).streams:
+                names.append(name)
+    return names

@@ -14,6 +14,8 @@ __all__ = ["ConlluDocument", "Token", "conllu_documents", "entity_fields_of"]
 
 _ID = re.compile(r"(\d+)(?:-(\d+)|(\.)\d+)?")
 _COLUMNS = 10
+_ESCAPE = re.compile(r"\\(.)")
+_ESCAPES = {"s": " ", "t": "\t", "r": "\r", "n": "\n", "p": "|", "\\": "\\"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,8 @@ def conllu_documents(path: Path, *, strict: bool = True) -> Iterator[ConlluDocum
     """The documents of a file, read one by one.
 
     A token is followed by a space unless it says ``SpaceAfter=No``. Sentences are joined alike; before one that
-    begins a paragraph (``# newpar``) stands a line feed instead.
+    begins a paragraph (``# newpar``) stands a line feed instead. Where a token says what it is followed by, as UDPipe
+    does (``SpacesAfter=\\s\\n``; ``SpacesBefore=`` of the first one), that counts.
 
     Args:
         path: The file.
@@ -121,7 +124,7 @@ def conllu_documents(path: Path, *, strict: bool = True) -> Iterator[ConlluDocum
         except CorpusError as error:
             raise_or_warn(error, strict, "document skipped")
         else:
-            yield builder.document
+            yield builder.finish()
         for sentence in sentences[1:]:
             fields = _entity_fields(sentence) or fields
 
@@ -188,12 +191,24 @@ class _Builder:
     document: ConlluDocument
     separator: str = ""
     speaker: str = ""
+    # Whether the separator is what stood in the text, not a guess.
+    exact: bool = False
+    # The sentence as its forms and SpaceAfter give it, which is what "# text" has.
+    plain: str = ""
+
+    def finish(self) -> ConlluDocument:
+        """Return the document, with the white space that its last token says to follow."""
+        if self.exact:
+            self.document.text += self.separator
+        return self.document
 
     def add(self, sentence: _Sentence) -> None:
         """Append a sentence."""
         document = self.document
-        if document.text and any(re.fullmatch(r"newpar\b.*", text) for _, text in sentence.comments):
+        newpar = any(re.fullmatch(r"newpar\b.*", text) for _, text in sentence.comments)
+        if document.text and newpar and not self.exact:
             self.separator = "\n"
+        self.plain = ""
         begin = len(document.text) + len(self.separator)
         within: _Range | None = None
         for number, line in sentence.rows:
@@ -215,7 +230,7 @@ class _Builder:
                     document.nodes.append(Token(number, start, end, columns[3], misc))
         if within is not None:
             self._split(within)
-        self._compare(begin, sentence.comments)
+        self._compare(sentence.comments)
         self._add_turn(begin, sentence.comments)
 
     def _columns(self, number: int, line: str) -> tuple[list[str], re.Match[str]]:
@@ -234,9 +249,15 @@ class _Builder:
         self.document.nodes.append(Token(number, at, at, columns[3], _key_values(columns[9]), empty=True))
 
     def _append(self, form: str, misc: dict[str, str]) -> Offsets:
+        if not self.document.text and "SpacesBefore" in misc:
+            self.separator = _spaces(misc["SpacesBefore"])
         begin = len(self.document.text) + len(self.separator)
         self.document.text += self.separator + form
         self.separator = "" if misc.get("SpaceAfter") == "No" else " "
+        self.plain += form + self.separator
+        self.exact = "SpacesAfter" in misc
+        if self.exact:
+            self.separator = _spaces(misc["SpacesAfter"])
         return begin, begin + len(form)
 
     def _split(self, whole: _Range) -> None:
@@ -256,8 +277,8 @@ class _Builder:
             self.document.nodes.append(Token(number, *offsets, columns[3], _key_values(columns[9])))
             begin = offsets[1] if spelled else begin
 
-    def _compare(self, begin: int, comments: list[tuple[int, str]]) -> None:
-        found = self.document.text[begin:]
+    def _compare(self, comments: list[tuple[int, str]]) -> None:
+        found = self.plain.removesuffix(" ")
         for number, text in comments:
             key, given, expected = text.partition("text =")
             if given and not key and expected.strip() != found.strip():
@@ -275,6 +296,11 @@ class _Builder:
             if turns and self.speaker == before:
                 begin = turns.pop().begin
             turns.append(Turn(begin, end, name))
+
+
+def _spaces(value: str) -> str:
+    """White space as UDPipe writes it in the last column."""
+    return _ESCAPE.sub(lambda match: _ESCAPES.get(match[1], match[0]), value)
 
 
 def _key_values(column: str) -> dict[str, str]:

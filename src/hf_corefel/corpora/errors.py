@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from zlib import error as ZlibError
 
 __all__ = ["CorpusError", "numbered_lines", "raise_or_warn"]
 
@@ -33,13 +36,15 @@ def raise_or_warn(error: CorpusError, strict: bool, consequence: str = "skipped"
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     """The lines of a UTF-8 file with their numbers from 1, without line ends; a byte order mark is left out.
 
-    Only line feeds end a line: other separators of Unicode may be part of a token.
+    Only line feeds end a line: other separators of Unicode may be part of a token. A file that ends in ``.gz`` is
+    decompressed.
 
     Raises:
-        CorpusError: When a line is not UTF-8.
+        CorpusError: When a line is not UTF-8, or the compressed file is damaged.
         OSError: When the file cannot be read.
     """
-    with path.open("rb") as file:
+    compressed = path.suffix.lower() == ".gz"
+    with gzip.open(path) if compressed else path.open("rb") as file, _whole(path):
         for number, raw in enumerate(file, start=1):
             try:
                 line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
@@ -47,3 +52,12 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
                 byte = f"byte 0x{raw[error.start]:02x} at position {error.start}"
                 raise CorpusError(f"{path}:{number}: not UTF-8 ({byte})") from error
             yield number, line.rstrip("\r\n")
+
+
+@contextmanager
+def _whole(path: Path) -> Iterator[None]:
+    """Say of a compressed file that is damaged which one it is."""
+    try:
+        yield
+    except (EOFError, ZlibError, gzip.BadGzipFile) as error:
+        raise CorpusError(f"{path}: damaged gzip file: {error}") from error

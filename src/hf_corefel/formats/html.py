@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from ..documents import AnnotatedDocument
@@ -17,8 +17,23 @@ from ..utils.files import whole_file
 from .article import Article, is_alone, name_html, straight, text_html
 from .style import MOST_COLOURS, can_be_lit, page_style
 from .wording import counts_line
+from .writer import AnyDocument, Losses, Writer, as_result
 
-__all__ = ["render_html", "write_html"]
+__all__ = ["HtmlPage", "render_html", "write_html"]
+
+
+class HtmlPage(Writer):
+    """A page to read in a browser."""
+
+    title = "a page to read in a browser"
+    suffixes = (".html", ".htm")
+
+    def write(self, documents: Iterable[AnyDocument], losses: Losses) -> Iterator[str]:
+        del losses  # it shows what there is, for people
+        yield render_html(map(as_result, documents))
+
+    def escape(self, character: str) -> str:
+        return f"&#{ord(character)};"
 
 
 def render_html(documents: Iterable[AnnotatedDocument], *, title: str | None = None) -> str:

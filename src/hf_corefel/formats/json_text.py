@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
+from ..documents import DocumentError
 from ..documents.plain_values import plain
+from .writer import AnyDocument, Losses, Writer
 
-__all__ = ["escape_unprintable", "json_list", "json_text"]
+__all__ = ["JsonList", "escape_unprintable", "escaped_in_json", "json_list", "json_text"]
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
@@ -29,7 +32,7 @@ def json_text(value: Any, *, indent: int | None = None, ascii_only: bool = False
         arrays of other libraries are plain, and what JSON has no form for, such as a date, is a string.
     """
     text = json.dumps(value, ensure_ascii=ascii_only, indent=indent, default=_as_text)
-    return escape_unprintable(text) if printable else _SURROGATES.sub(_escape, text)
+    return escape_unprintable(text) if printable else _SURROGATES.sub(escaped_in_json, text)
 
 
 def json_list(items: Iterable[Any], **options: bool) -> Iterator[str]:
@@ -42,11 +45,41 @@ def json_list(items: Iterable[Any], **options: bool) -> Iterator[str]:
     yield "[]\n" if before.startswith("[") else "\n]\n"
 
 
+class JsonList(Writer):
+    """One JSON list, indented; it holds everything, of results and of documents."""
+
+    title = "one JSON list"
+    suffixes = (".json",)
+
+    def write(self, documents: Iterable[AnyDocument], losses: Losses) -> Iterator[str]:
+        del losses  # there are none
+        return json_list(document.to_dict() for document in documents)
+
+    def read(self, path: Path) -> Iterator[AnyDocument]:
+        """Yield documents or results, as each object of the list is one; the file is read as a whole."""
+        from .jsonl import document_from
+
+        try:
+            listed = json.loads(path.read_text(encoding="utf-8-sig"))
+        except (ValueError, RecursionError) as error:
+            raise DocumentError(f"{path}: no valid JSON: {error}") from error
+        if not isinstance(listed, list):
+            raise DocumentError(f"{path}: expected a list of documents, got {type(listed).__name__}")
+        for number, data in enumerate(listed):
+            try:
+                yield document_from(data)
+            except DocumentError as error:
+                raise DocumentError(f"{path}: document {number}: {error}") from error
+
+    def escape(self, character: str) -> str:
+        return escaped_in_json(character)
+
+
 def escape_unprintable(text: str) -> str:
     """Return JSON with a ``\\\\u`` escape for each character that cannot be seen; line feeds of the layout stay."""
     if text.isprintable():
         return text
-    return "".join(char if char.isprintable() or char == "\n" else _escape(char) for char in text)
+    return "".join(char if char.isprintable() or char == "\n" else escaped_in_json(char) for char in text)
 
 
 def _as_text(value: Any) -> Any:
@@ -54,7 +87,8 @@ def _as_text(value: Any) -> Any:
     return str(value) if made is value else made
 
 
-def _escape(char: str | re.Match[str]) -> str:
+def escaped_in_json(char: str | re.Match[str]) -> str:
+    """Return the escape of a character in a JSON string."""
     char = char if isinstance(char, str) else char[0]
     # In JSON a character beyond the basic plane is escaped as two halves.
     raw = char.encode("utf-16-be", "surrogatepass")

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import warnings
-import zlib
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, TypeVar, cast, overload
 
 from ..documents import AnnotatedDocument, Document, DocumentError
 from ..documents.extra_fields import ExtraFields
 from ..utils.files import whole_file
-from .json_text import json_text
+from .files import is_compressed, write_pieces
+from .json_text import escaped_in_json, json_text
+from .writer import AnyDocument, Losses, Writer
 
 __all__ = [
     "MAX_LINE_BYTES",
+    "JsonLines",
+    "document_from",
     "documents_of_lines",
     "is_compressed",
     "limited_lines",
@@ -33,7 +34,6 @@ D = TypeVar("D", Document, AnnotatedDocument)
 # less than a gigabyte of memory.
 MAX_LINE_BYTES = 32 * 1024 * 1024
 _CHUNK = 64 * 1024
-_AS_GZIP = 16 + zlib.MAX_WBITS
 
 
 @overload
@@ -154,44 +154,59 @@ def write_jsonl(path: str | Path, documents: Iterable[Document | AnnotatedDocume
         return write_lines(place, documents, compressed=is_compressed(path))
 
 
-def write_lines(path: Path, documents: Iterable[Document | AnnotatedDocument], *, compressed: bool) -> int:
-    """Writes documents as JSON lines into the file itself, and gives back how many; see `write_jsonl`.
+def write_lines(path: Path, documents: Iterable[AnyDocument], *, compressed: bool) -> int:
+    """Writes documents as JSON lines into the file itself, and gives back how many; see `write_jsonl`."""
+    pieces = (line.encode("utf-8") for line in JsonLines().write(documents, Losses()))
+    return write_pieces(path, pieces, compressed=compressed)
 
-    Each line is with the operating system before the next document is asked for, so that a kill costs none. Whatever
-    ends the documents early, the file then holds the lines before it; after a failed write, none that is cut.
-    """
-    number = written = 0  # documents and bytes whose lines are whole
-    is_cut = False
-    # Each line is flushed by itself; zlib's header has no time, which would differ from run to run.
-    packer = zlib.compressobj(wbits=_AS_GZIP) if compressed else None
-    file = path.open("wb")
-    try:
+
+class JsonLines(Writer):
+    """One JSON object a line: the format that holds everything, of results and of documents."""
+
+    title = "one JSON object a line"
+    suffixes = (".jsonl",)
+    streams = True
+
+    def write(self, documents: Iterable[AnyDocument], losses: Losses) -> Iterator[str]:
+        del losses  # there are none
         for document in documents:
-            line = (json_text(document.to_dict()) + "\n").encode("utf-8")
-            is_cut = True
-            if packer is not None:
-                line = packer.compress(line) + packer.flush(zlib.Z_SYNC_FLUSH)
-            file.write(line)
-            file.flush()
-            number, written, is_cut = number + 1, written + len(line), False
-        if packer is not None:
-            file.write(packer.flush())
-        file.close()
-    except BaseException:
-        with suppress(OSError, zlib.error):
-            if packer is not None and number and not is_cut:
-                file.write(packer.flush())
-        with suppress(OSError):  # closing tries again to write what could not be written
-            file.close()
-        if (is_cut or not number) and path.is_file():
-            os.truncate(path, written)
-        raise
-    return number
+            yield json_text(document.to_dict()) + "\n"
+
+    def read(self, path: Path) -> Iterator[AnyDocument]:
+        """Yield documents or results, as each line is one."""
+        extra = ExtraFields()
+        with _open(path) as file:
+            for number, raw in limited_lines(file, MAX_LINE_BYTES):
+                where = f"{path}:{number}"
+                if raw is None:
+                    raise DocumentError(f"{where}: longer than {MAX_LINE_BYTES:,} bytes")
+                if raw.strip():
+                    try:
+                        yield document_from(_parse(raw, first=number == 1), extra)
+                    except DocumentError as error:
+                        raise DocumentError(f"{where}: {error}") from error
+        extra.say()
+
+    def escape(self, character: str) -> str:
+        return escaped_in_json(character)
 
 
-def is_compressed(path: str | Path) -> bool:
-    """Whether a file of JSON lines is compressed, by its name."""
-    return Path(path).suffix.lower() == ".gz"
+def document_from(data: Any, extra: ExtraFields | None = None) -> AnyDocument:
+    """Return the result, or the document, that JSON data stand for.
+
+    A result has ``warnings``, if only an empty list, or another field that no document has.
+
+    Raises:
+        DocumentError: When it is neither.
+    """
+    kind: type[Any] = AnnotatedDocument if _is_result(data) else Document
+    return cast(AnyDocument, kind.from_dict(data, extra=extra))
+
+
+def _is_result(data: Any) -> bool:
+    # Every result has the list of its warnings, also when it is empty.
+    marks = ("warnings", "resolved_text", "word_offsets")
+    return isinstance(data, Mapping) and "clusters" in data and any(name in data for name in marks)
 
 
 def _open(path: Path) -> IO[bytes]:

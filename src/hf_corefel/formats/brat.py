@@ -1,0 +1,83 @@
+"""brat standoff: a folder with the text (``.txt``) and the annotation (``.ann``) of every document.
+
+``T1`` is a mention with its offsets in code points, ``*  Equiv T1 T4`` says which are one thing, and
+``N1  Reference T1 Wikipedia:Oslo`` which entity it is. As brat has it, a mention that a line break runs through is
+written as its parts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from .columns import one_field
+from .writer import AnyDocument, Losses, Writer, clusters_of, count_losses
+
+__all__ = ["Brat"]
+
+# What ends a line for brat, and for whoever reads a line of the annotation.
+_LINE = re.compile(r"[^\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
+
+
+class Brat(Writer):
+    """brat standoff: texts with mentions, clusters and links beside them."""
+
+    title = "brat standoff, a folder"
+    suffixes = (".ann",)
+    folder = True
+
+    def files(self, document: AnyDocument, losses: Losses) -> Mapping[str, str | bytes]:
+        count_losses(document, losses, {"entity"})
+        return {".txt": document.text, ".ann": _annotation(document, losses)}
+
+    def read(self, path: Path) -> Iterator[AnyDocument]:
+        from ..corpora.brat import read_brat
+
+        return read_brat(path)
+
+
+def _annotation(document: AnyDocument, losses: Losses) -> str:
+    marks, groups, links = [], [], []
+    number = 0
+    # Whoever reads brat takes two mentions at one place for one, so those that are written as they are go first.
+    parts_of = {
+        mention.offsets: _parts(document.text, *mention.offsets)
+        for cluster in clusters_of(document)
+        for mention in cluster.mentions
+    }
+    taken = {offsets for offsets, parts in parts_of.items() if parts and (parts[0][0], parts[-1][1]) == offsets}
+    for cluster in clusters_of(document):
+        names = []
+        for mention in cluster.mentions:
+            parts = parts_of[mention.offsets]
+            if not parts:
+                losses.count("mentions of line breaks alone")
+                continue
+            inner = parts[0][0], parts[-1][1]
+            if inner != mention.offsets:
+                if inner in taken:
+                    losses.count("mentions that only line breaks tell from another one")
+                    continue
+                taken.add(inner)
+                losses.count("line breaks at the ends of mentions")
+            number += 1
+            names.append(f"T{number}")
+            places = ";".join(f"{begin} {end}" for begin, end in parts)
+            surface = " ".join(document.text[begin:end] for begin, end in parts).replace("\t", " ")
+            marks.append(f"T{number}\tMention {places}\t{surface}")
+            if cluster.entity is not None:
+                entity = one_field(cluster.entity, "_", losses, "identifiers with white space")
+                title = " ".join(cluster.entity.replace("_", " ").split())
+                links.append(f"N{number}\tReference T{number} {_resource(cluster.url)}:{entity}\t{title or entity}")
+        if len(names) > 1:
+            groups.append(f"*\tEquiv {' '.join(names)}")
+    return "".join(f"{line}\n" for line in [*marks, *groups, *links])
+
+
+def _parts(text: str, begin: int, end: int) -> list[tuple[int, int]]:
+    return [match.span() for match in _LINE.finditer(text, begin, end)]
+
+
+def _resource(url: str | None) -> str:
+    return "Wikidata" if url is not None and "wikidata.org" in url else "Wikipedia"

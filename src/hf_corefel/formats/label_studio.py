@@ -1,0 +1,108 @@
+"""Label Studio: tasks with predictions to correct by hand, and what came of it as gold documents.
+
+A mention is a region with the label ``Mention``, mentions of a cluster are chained by relations, and the entity is the
+text of a field at each region (`CONFIG` is a labelling interface of them). Offsets are code points.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ..documents import Cluster, Document, DocumentError, Mention, Offsets
+from .json_text import escaped_in_json, json_list
+from .writer import AnyDocument, Losses, Writer, clusters_of, count_losses
+
+__all__ = ["CONFIG", "LabelStudio"]
+
+CONFIG = """\
+<View>
+  <Labels name="label" toName="text"><Label value="Mention"/></Labels>
+  <Text name="text" value="$text"/>
+  <Relations><Relation value="coreference"/></Relations>
+  <TextArea name="entity" toName="text" perRegion="true"/>
+</View>
+"""
+
+
+class LabelStudio(Writer):
+    """Label Studio's JSON: tasks with regions, relations and entities."""
+
+    title = "Label Studio tasks"
+    suffixes = (".label_studio.json", ".labelstudio.json")
+
+    def write(self, documents: Iterable[AnyDocument], losses: Losses) -> Iterator[str]:
+        return json_list(_task(document, losses) for document in documents)
+
+    def read(self, path: Path) -> Iterator[AnyDocument]:
+        """Yield gold documents: the first annotation of each task that was not cancelled, else its prediction."""
+        try:
+            tasks = json.loads(path.read_text(encoding="utf-8-sig"))
+        except (ValueError, RecursionError) as error:
+            raise DocumentError(f"{path}: no valid JSON: {error}") from error
+        if not isinstance(tasks, list):
+            raise DocumentError(f"{path}: expected a list of tasks, got {type(tasks).__name__}")
+        for number, task in enumerate(tasks):
+            try:
+                yield _document(task)
+            except (KeyError, TypeError, AttributeError) as error:
+                raise DocumentError(f"{path}: task {number}: no task of this interface: {error!r}") from error
+            except DocumentError as error:
+                raise DocumentError(f"{path}: task {number}: {error}") from error
+
+    def escape(self, character: str) -> str:
+        return escaped_in_json(character)
+
+
+def _task(document: AnyDocument, losses: Losses) -> dict[str, Any]:
+    count_losses(document, losses, {"id", "entity"})
+    # Only the probability that a span is a mention has a place, that of regions.
+    result: list[dict[str, Any]] = []
+    for c, cluster in enumerate(clusters_of(document)):
+        before: str | None = None
+        for m, mention in enumerate(cluster.mentions):
+            name = f"c{c}m{m}"
+            place = {"start": mention.begin, "end": mention.end}
+            region = {"id": name, "to_name": "text"}
+            surface = document.text[mention.begin : mention.end]
+            value = {**place, "text": surface, "labels": ["Mention"]}
+            result.append({**region, "from_name": "label", "type": "labels", "value": value})
+            if cluster.entity is not None:
+                value = {**place, "text": [cluster.entity]}
+                result.append({**region, "from_name": "entity", "type": "textarea", "value": value})
+            if before is not None:
+                relation = {"type": "relation", "from_id": name, "to_id": before, "direction": "right"}
+                result.append({**relation, "labels": ["coreference"]})
+            before = name
+    data = {"text": document.text} | ({} if document.id is None else {"id": document.id})
+    return {"data": data, "predictions": [{"model_version": "hf-corefel", "result": result}]}
+
+
+def _document(task: Mapping[str, Any]) -> Document:
+    data = task["data"]
+    done = [item for item in task.get("annotations") or () if not item.get("was_cancelled")]
+    result = (done or task.get("predictions") or [{"result": []}])[0]["result"]
+    places: dict[str, Offsets] = {}
+    entities: dict[str, str] = {}
+    for item in result:
+        if item["type"] == "labels":
+            places[item["id"]] = item["value"]["start"], item["value"]["end"]
+        elif item["type"] == "textarea" and item["value"]["text"]:
+            entities[item["id"]] = item["value"]["text"][0]
+    # Regions that relations hold together, whichever way they point.
+    groups = {name: [name] for name in places}
+    for item in result:
+        if item["type"] == "relation" and groups[item["from_id"]] is not groups[item["to_id"]]:
+            joined = groups[item["from_id"]] + groups[item["to_id"]]
+            groups.update(dict.fromkeys(joined, joined))
+    clusters = [
+        Cluster(
+            tuple(Mention(*offsets) for offsets in sorted(places[name] for name in names)),
+            next((entities[name] for name in names if name in entities), None),
+        )
+        for names in {id(names): names for names in groups.values()}.values()
+    ]
+    clusters.sort(key=lambda cluster: cluster.mentions[0].offsets)
+    return Document(data["text"], id=data.get("id"), clusters=clusters)
