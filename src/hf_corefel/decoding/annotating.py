@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from ..documents import Alternative, AnnotatedDocument, Cluster, Mention, Parent
-from ..heads import Decoding, EdgeScores, HeadMarginals
+from ..heads import Decoding, EdgeScores, HeadMarginals, Posterior
 from ..modeling_corefel import CorefELModel, CorefELOutput
 from ..processing_corefel import EncodedDocument
 from ..resolving import resolve_text
@@ -74,7 +74,14 @@ def decode_batch(
         given: Which of the documents bring their mentions; of these no mention is dropped.
     """
     scores = model.edge_scores(output)
-    decoding = _without_nested(model, output, scores, model.head.decode(scores), given)
+    return _decode(model, output, scores, model.head.posterior(scores), given)
+
+
+def _decode(
+    model: CorefELModel, output: CorefELOutput, scores: EdgeScores, posterior: Posterior, given: Sequence[bool] | None
+) -> tuple[Decoding, list[list[DecodedCluster]]]:
+    """As `decode_batch`, of a posterior whose probabilities may be read too."""
+    decoding = _without_nested(model, output, scores, posterior.decoding, given)
     tensors = decoding.parents, scores.entity_ids, scores.mention, scores.mask
     rows = zip(*(tensor.tolist() for tensor in tensors), strict=True)
     clusters = [
@@ -133,10 +140,11 @@ def annotate_batch(
         options: What else the results hold; nothing when None.
     """
     options = options or AnnotationOptions()
-    decoding, clusters = decode_batch(model, output, [document.keep_all for document in documents])
-    marginals = model.head.marginals(model.edge_scores(output))
+    scores = model.edge_scores(output)
+    posterior = model.head.posterior(scores)
+    decoding, clusters = _decode(model, output, scores, posterior, [document.keep_all for document in documents])
     return [
-        _Annotator(document, output, decoding, marginals, b, url, options).annotate(clusters[b])
+        _Annotator(document, output, decoding, posterior.marginals, b, url, options).annotate(clusters[b])
         for b, document in enumerate(documents)
     ]
 

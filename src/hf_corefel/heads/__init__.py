@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from .base import ROOT_SCORES, Decoding, EdgeScores, GoldClustering, Head, HeadMarginals, document_entities
+from .base import ROOT_SCORES, Decoding, EdgeScores, GoldClustering, Head, HeadMarginals, Posterior, document_entities
 from .global_tree import EDGE_ACTIVATIONS, GlobalHead
 from .local import LocalHead
 from .standalone_coref import StandaloneCorefHead
@@ -22,6 +22,7 @@ __all__ = [
     "HeadConfig",
     "HeadMarginals",
     "LocalHead",
+    "Posterior",
     "StandaloneCorefHead",
     "StandaloneLinkingHead",
     "document_entities",

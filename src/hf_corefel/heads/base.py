@@ -8,6 +8,7 @@ without a tree: the span itself), ``N+1+k`` the span's own k-th candidate, ``-1`
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
@@ -24,6 +25,7 @@ __all__ = [
     "GoldClustering",
     "Head",
     "HeadMarginals",
+    "Posterior",
     "document_entities",
 ]
 
@@ -270,27 +272,48 @@ class HeadMarginals(NamedTuple):
         return HeadMarginals(edges, EntityMarginals(*(of_device(tensor, device) for tensor in self.entities)))
 
 
-class Head(Protocol):
-    """What turns edge scores into a loss, a decoding and probabilities."""
+class Posterior(Protocol):
+    """What a head makes of the edge scores of a batch.
 
-    def loss(self, scores: EdgeScores, gold: GoldClustering) -> Tensor:
-        """The mean over documents of the documents' summed losses, a scalar."""
-        ...
+    Each part is computed when it is first asked for, and once: what both need is shared.
+    """
 
-    def decode(self, scores: EdgeScores) -> Decoding:
+    @property
+    def decoding(self) -> Decoding:
         """The best parent of each span."""
         ...
 
+    @property
+    def marginals(self) -> HeadMarginals:
+        """The probability of each parent and of each entity."""
+        ...
+
+
+class Head(ABC):
+    """What turns edge scores into a loss, a decoding and probabilities."""
+
+    @abstractmethod
+    def loss(self, scores: EdgeScores, gold: GoldClustering) -> Tensor:
+        """The mean over documents of the documents' summed losses, a scalar."""
+
+    @abstractmethod
+    def posterior(self, scores: EdgeScores) -> Posterior:
+        """The decoding and the probabilities of a batch, computed once however often they are read."""
+
+    @abstractmethod
     def parent_scores(self, scores: EdgeScores) -> Tensor:
         """What each parent of a span counts for in decoding, [B, N, N+1+K] in the numbering of this module.
 
         -inf where there is no edge.
         """
-        ...
+
+    def decode(self, scores: EdgeScores) -> Decoding:
+        """The best parent of each span."""
+        return self.posterior(scores).decoding
 
     def marginals(self, scores: EdgeScores) -> HeadMarginals:
         """The probability of each parent and of each entity."""
-        ...
+        return self.posterior(scores).marginals
 
 
 def document_entities(entity_ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
