@@ -21,16 +21,14 @@ from .configuration.field_checks import (
     check_scopes,
     check_spelling,
 )
-from .heads import EDGE_ACTIVATIONS, HEADS, ROOT_SCORES
+from .heads import EDGE_ACTIVATIONS, HEAD_MODULES, HEADS, ROOT_SCORES
+from .heads.registry import check_groups, check_head, check_head_options
 from .loading.foreign_code import encoder_config_of, refuse_code, without_code
 from .utils.json_files import read_json_object
 
 __all__ = ["HEADS", "HEAD_MODULES", "OWN_FIELDS", "SCOPE_FIELDS", "CorefELConfig", "longest_span", "readable_positions"]
 
-# Parameters that a head may need beyond encoder, spans and pruner.
-HEAD_MODULES = ("pairs", "entities", "pair_root", "entity_root", "nil")
 _CHOICES = {
-    "head": HEADS,
     "root_score": ROOT_SCORES,
     "edge_activation": EDGE_ACTIVATIONS,
 }
@@ -91,7 +89,8 @@ class CorefELConfig(PretrainedConfig):
     Args:
         encoder_config: Configuration of the text encoder (any `AutoModel` kind), as an object or a dict.
         head: Which structure is predicted: ``standalone_coref``, ``standalone_linking``, ``local``
-            (softmax over antecedents and candidates) or ``global`` (spanning trees, matrix-tree theorem).
+            (softmax over antecedents and candidates), ``global`` (spanning trees, matrix-tree theorem), or another one
+            of `hf_corefel.heads.HEADS`.
         root_score: Score of root → span in the global head: ``paper`` is eq. (3) with a learned root vector
             and Φp(root) = 0; ``original`` is the research code's linker score of a root vector, without Φp.
         edge_activation: ``none`` weighs an edge exp(score) as in the paper, ``arsinh`` exp(asinh(score)) as in
@@ -142,6 +141,9 @@ class CorefELConfig(PretrainedConfig):
         window_overlap: Pieces that neighbouring windows share; 0 as in the paper.
         head_modules: Parameter groups that the model carries beyond the active head's own; kept up to date by
             `CorefELModel.set_head` so that switching heads loses nothing on saving.
+        head_options: Options of heads, by the name of the head: ``{"mine": {"margin": 0.5}}``. Those of the global head
+            are the fields ``root_score`` and ``edge_activation``.
+        initializer_range: As in every configuration of transformers; parameters of this package do not depend on it.
 
     Raises:
         ValueError: When a value is out of range; the message names the field and what it may be.
@@ -188,6 +190,7 @@ class CorefELConfig(PretrainedConfig):
         window_size: int = 384,
         window_overlap: int = 0,
         head_modules: list[str] | None = None,
+        head_options: dict[str, dict[str, Any]] | None = None,
         initializer_range: float = 0.02,
         **kwargs: Any,
     ) -> None:
@@ -238,6 +241,7 @@ class CorefELConfig(PretrainedConfig):
         self.window_size = window_size
         self.window_overlap = window_overlap
         self.head_modules = list(head_modules) if isinstance(head_modules, list | tuple) else head_modules or []
+        self.head_options = {} if head_options is None else copy.deepcopy(head_options)
         self.initializer_range = initializer_range
         for name in kwargs:
             # A later version's field is kept, as transformers does; a misspelt one would be, too.
@@ -255,6 +259,7 @@ class CorefELConfig(PretrainedConfig):
 
         Called here and again by the model, because ``from_pretrained(folder, head=...)`` sets fields afterwards.
         """
+        check_head(self.head, "CorefELConfig.head")
         for name, choices in _CHOICES.items():
             value = getattr(self, name)
             if value not in choices:
@@ -265,10 +270,8 @@ class CorefELConfig(PretrainedConfig):
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"CorefELConfig.{name} must be True or False; got {getattr(self, name)!r}")
         check_scopes(self.mention_scopes, "CorefELConfig.mention_scopes")
-        modules = self.head_modules if isinstance(self.head_modules, list) else [self.head_modules]
-        unknown = [name for name in modules if name not in HEAD_MODULES]
-        if unknown:
-            raise ValueError(f"CorefELConfig.head_modules may name {', '.join(HEAD_MODULES)}; got {unknown[0]!r}")
+        check_head_options(self.head_options, "CorefELConfig.head_options")
+        check_groups(self.head_modules, "CorefELConfig.head_modules")
         check_kept_spans(vars(self), "CorefELConfig.")
         if self.window_overlap >= self.window_size - 2:
             raise ValueError(
@@ -288,6 +291,13 @@ class CorefELConfig(PretrainedConfig):
         """Everything that shapes the model, by name; of the encoder, what `resize_token_embeddings` changes."""
         fields = {name: getattr(self, name) for name in OWN_FIELDS if name != "encoder_config"}
         return {**fields, "vocab_size": getattr(self.encoder_config, "vocab_size", None)}
+
+    def to_dict(self) -> dict[str, Any]:
+        """As `PretrainedConfig.to_dict`; no options of heads are written where there are none, as of old."""
+        fields: dict[str, Any] = super().to_dict()
+        if not fields.get("head_options"):
+            fields.pop("head_options", None)
+        return fields
 
     @property
     def longest_span(self) -> int:

@@ -1,4 +1,4 @@
-"""The model: encoder over windows, spans, pruner, scorers, and one of four heads. Wiring only."""
+"""The model: encoder over windows, spans, pruner, scorers, and a head. Wiring only."""
 
 from __future__ import annotations
 
@@ -14,8 +14,21 @@ from transformers.utils import logging
 
 from .configuration.field_checks import refuse_unknown
 from .configuration_corefel import OWN_FIELDS, CorefELConfig, readable_positions
-from .heads import EdgeScores, GoldClustering, Head, make_head
-from .heads.modules import ENTITIES, ENTITY_ROOT, NIL, PAIR_ROOT, PAIRS, PREFIXES, modules_of
+from .heads import (
+    ENTITIES,
+    ENTITY_ROOT,
+    NIL,
+    PAIR_ROOT,
+    PAIRS,
+    EdgeScores,
+    GoldClustering,
+    Head,
+    RetainedSpans,
+    ScorerSizes,
+    make_head,
+)
+from .heads.parameter_groups import OWN_SCORERS, OWNERS, place_of
+from .heads.registry import parameter_groups
 from .layers import EntityScorer, MentionPruner, PairScorer, SpanRepresentation, WindowEncoder, indivisible_modules
 from .layers.entities import expected_entities
 from .layers.enumerated import SpanTensors, score_spans
@@ -105,14 +118,12 @@ class CorefELModel(CorefELPreTrainedModel):
             config.width_embedding_size if config.use_width_prior else 0,
         )
         self._modules_of_heads: set[str] = set()
-        self._add_modules(set(config.head_modules) | modules_of(config.head, config.root_score))
+        self._add_modules(set(config.head_modules) | self._active_groups)
 
     def _add_modules(self, names: set[str]) -> None:
         """Creates the scorers and vectors of `names` that do not exist yet; their values are uninitialised."""
         config, has = self.config, self._modules_of_heads
-        # A vector needs the scorer that it belongs to.
-        owners = {PAIR_ROOT: PAIRS, ENTITY_ROOT: ENTITIES, NIL: ENTITIES}
-        names = names | {owners[name] for name in names if name in owners}
+        names = names | {OWNERS[name] for name in names if name in OWNERS}
         if PAIRS in names - has:
             self.pairs = PairScorer(
                 self.spans.size,
@@ -147,8 +158,26 @@ class CorefELModel(CorefELPreTrainedModel):
                 self.entities.add_nil()
             if ENTITY_ROOT in names - has:
                 self.entities.add_root()
+        for name in sorted(names - has):
+            head, _, score = name.partition(".")
+            if score:
+                self._add_own_scorer(head, score)
         self._modules_of_heads = has | names
         config.head_modules = sorted(self._modules_of_heads)
+
+    def _add_own_scorer(self, head: str, score: str) -> None:
+        """Creates the scorer that a head brings for a score of its own."""
+        config = self.config
+        sizes = ScorerSizes(
+            self.spans.size, config.entity_vector_size, config.pair_ffnn_size, config.ffnn_depth, config.dropout
+        )
+        # Made where there is something to hold, so that models of other heads are as they were.
+        if not hasattr(self, OWN_SCORERS):
+            self.own_scorers = nn.ModuleDict()
+        if head not in self.own_scorers:
+            self.own_scorers[head] = nn.ModuleDict()
+        scorers: Any = self.own_scorers[head]
+        scorers[score] = make_head(config, head).make_scorer(score, sizes)
 
     @property
     def head(self) -> Head:
@@ -156,10 +185,15 @@ class CorefELModel(CorefELPreTrainedModel):
         return make_head(self.config)
 
     @property
+    def _active_groups(self) -> set[str]:
+        """Names of the parameter groups that the active head scores with."""
+        return parameter_groups(self.head, self.config.head)
+
+    @property
     def _ddp_params_and_buffers_to_ignore(self) -> list[str]:
         """Parameters that only other heads use: they get no gradient, for which DistributedDataParallel would wait."""
-        idle = self._modules_of_heads - modules_of(self.config.head, self.config.root_score)
-        parts: list[Any] = [attrgetter(PREFIXES[name])(self) for name in idle]
+        idle = self._modules_of_heads - self._active_groups
+        parts: list[Any] = [attrgetter(place_of(name))(self) for name in idle]
         unused = {value for part in parts for value in (part.parameters() if isinstance(part, nn.Module) else [part])}
         return [name for name, value in self.named_parameters() if value in unused]
 
@@ -167,7 +201,7 @@ class CorefELModel(CorefELPreTrainedModel):
         """Makes `head` the active one, keeping every parameter that exists.
 
         Args:
-            head: One of `hf_corefel.configuration_corefel.HEADS`.
+            head: One of `hf_corefel.heads.HEADS`.
 
         Returns:
             Names of the parameters that were newly initialised, because no head before needed them: they
@@ -183,7 +217,7 @@ class CorefELModel(CorefELPreTrainedModel):
             self.config.head = previous
             raise
         before = set(self.state_dict())
-        self._add_modules(modules_of(head, self.config.root_score))
+        self._add_modules(self._active_groups)
         missing = sorted(set(self.state_dict()) - before)
         if missing:
             self._initialize_missing(missing)
@@ -197,7 +231,7 @@ class CorefELModel(CorefELPreTrainedModel):
     def _initialize_missing(self, names: list[str]) -> None:
         # Of the scorers alone: the encoder's weights may be quantised, which are neither cast nor copied.
         reference = self.pruner.project.weight
-        for part in ("pairs", "entities"):
+        for part in ("pairs", "entities", OWN_SCORERS):
             module = getattr(self, part, None)
             if module is not None:
                 kept = {n: v.clone() for n, v in module.state_dict().items() if f"{part}.{n}" not in names}
@@ -326,7 +360,8 @@ class CorefELModel(CorefELPreTrainedModel):
         spans = vectors_at(index, mask)
         slots = index.unsqueeze(-1).expand(-1, -1, candidates.shape[-1])
         kept_candidates = candidates.gather(1, slots).masked_fill(~mask.unsqueeze(-1), -1)
-        needs = modules_of(config.head, config.root_score)
+        head = self.head
+        needs = head.needs
         mention, link = span_scores.gather(1, index), spans.new_zeros(kept_candidates.shape)
         kept_priors = log_priors.gather(1, slots)
         root_pair = nil = None
@@ -349,7 +384,7 @@ class CorefELModel(CorefELPreTrainedModel):
             labels = {"definitions": span_definitions, "speakers": span_speakers}
             pair = self.pairs(
                 spans,
-                antecedents_only=config.head != "global",
+                antecedents_only=head.antecedents_only,
                 matches=matches,
                 meanings=meanings,
                 relations=relations_of_kept(config, labels, index, mask),
@@ -361,6 +396,11 @@ class CorefELModel(CorefELPreTrainedModel):
                 raise ValueError("span_characters, span_cores: needed with forbid_nested; CorefELProcessor gives them")
             contains = containing_spans(rows_of_kept(span_characters, index), mask)
             twins = twin_spans(contains, rows_of_kept(span_cores, index))
+        own = None
+        if head.own_scores:
+            retained = RetainedSpans(spans, mask, mention, kept_candidates, kept_priors, entity_vectors)
+            scorers: Any = self.own_scorers[config.head]
+            own = {name: scorers[name](retained) for name in head.own_scores}
         output = CorefELOutput(
             span_scores=span_scores,
             kept=kept,
@@ -372,6 +412,7 @@ class CorefELModel(CorefELPreTrainedModel):
             candidates=kept_candidates,
             contains=contains,
             twins=twins,
+            own_scores=own,
         )
         if gold_clusters is None:
             return output
@@ -393,6 +434,7 @@ class CorefELModel(CorefELPreTrainedModel):
             nil=output.nil,
             root_score=self.config.root_score,
             forbidden=either_way(output.contains, output.twins),
+            own=output.own_scores or {},
         ).at_least_float32()
 
     # Trees are numpy's work, of which tracing makes a graph for every size and none that is faster.

@@ -99,8 +99,8 @@ def _without_nested(
         return decoding
     parents = decoding.parents.clone()
     weights = model.head.parent_scores(scores)
-    # A span that the linking head gives no entity is no mention to it; to the others it begins a cluster.
-    alone = -1 if model.config.head == "standalone_linking" else parents.shape[1]
+    # A span without an entity begins a cluster, or is no mention to a head that finds none without one.
+    alone = parents.shape[1] if model.head.finds_nil else -1
     for b in output.contains.flatten(1).any(dim=1).nonzero().flatten().tolist():
         twins, parts = (pairs[b].nonzero().tolist() for pairs in (output.twins, output.contains & ~output.twins))
         spans = DecodedSpans(*(t[b].tolist() for t in (parents, scores.entity_ids, scores.mention, scores.mask)))

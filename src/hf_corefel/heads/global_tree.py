@@ -9,14 +9,18 @@ al., ACL 2022, section on the global approach; NIL clusters have exactly one roo
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from functools import cached_property
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
 from ..trees import SpanningTreeDistribution
 from ..trees.precision import of_device
-from .base import Decoding, EdgeScores, GoldClustering, Head, HeadMarginals
+from .base import ROOT_SCORES, Decoding, EdgeScores, GoldClustering, Head, HeadMarginals
+from .options import HeadOption
+from .parameter_groups import ENTITIES, ENTITY_ROOT, PAIR_ROOT, PAIRS
 
 __all__ = ["EDGE_ACTIVATIONS", "GlobalHead", "TreePosterior", "activate"]
 
@@ -69,15 +73,33 @@ class GlobalHead(Head):
 
     Args:
         edge_activation: "none" or "arsinh", see `activate`; the same in loss, decoding and marginals.
+        root_score: Which scorer gives the root's edges, one of `ROOT_SCORES`; see `EdgeScores.root`.
 
     Raises:
-        ValueError: If ``edge_activation`` is unknown.
+        ValueError: If one of them is unknown.
     """
 
-    def __init__(self, edge_activation: str = "none") -> None:
-        if edge_activation not in EDGE_ACTIVATIONS:
-            raise ValueError(f"edge_activation: expected one of {', '.join(EDGE_ACTIVATIONS)}, got {edge_activation!r}")
-        self.edge_activation = edge_activation
+    summary = "one spanning tree over the document's root, entities and spans"
+    options: ClassVar[Mapping[str, HeadOption]] = {
+        "edge_activation": HeadOption(
+            default="none",
+            choices=EDGE_ACTIVATIONS,
+            doc="`arsinh` weighs an edge exp(asinh(score)), `none` exp(score)",
+            is_field=True,
+        ),
+        "root_score": HeadOption(
+            default="paper",
+            choices=ROOT_SCORES,
+            doc="`original` scores the root's edges with the linker, `paper` with the pair scorer and Φp",
+            is_field=True,
+        ),
+    }
+    edge_activation: str
+    root_score: str
+
+    def __init__(self, edge_activation: str = "none", root_score: str = "paper", **options: Any) -> None:
+        super().__init__(edge_activation=edge_activation, root_score=root_score, **options)
+        self.needs = frozenset({PAIRS, ENTITIES, PAIR_ROOT if root_score == "paper" else ENTITY_ROOT})
 
     def distribution(self, scores: EdgeScores) -> SpanningTreeDistribution:
         """The distribution over the trees of each document (log-weights in float64).

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from ..trees import EdgeMarginals, EntityMarginals
 from .base import Decoding, EdgeScores, GoldClustering, Head, HeadMarginals, document_entities
+from .parameter_groups import ENTITIES, PAIRS
 
 __all__ = ["ChoicePosterior", "LocalHead", "propagate_entities"]
 
@@ -29,6 +30,16 @@ def _rows(scores: EdgeScores) -> Tensor:
     later = torch.ones_like(scores.pair, dtype=torch.bool).triu()
     antecedents = scores.span_to_span.transpose(1, 2).masked_fill(later, _NO_EDGE)
     return torch.cat((itself, scores.candidates, antecedents), dim=-1)
+
+
+def _gold_rows(scores: EdgeScores, gold: GoldClustering) -> Tensor:
+    """Which of the choices of `_rows` are right, bool [B, N, 1 + K + N]."""
+    gold = gold.within(scores.mask)
+    same = gold.cluster_ids.unsqueeze(2) == gold.cluster_ids.unsqueeze(1)
+    earlier = torch.tril(same & (gold.cluster_ids >= 0).unsqueeze(2) & scores.pair_mask, diagonal=-1)
+    correct = gold.correct_candidates(scores.entity_ids)
+    chosen = torch.cat((correct, earlier), dim=-1)
+    return torch.cat((~chosen.any(dim=-1, keepdim=True), chosen), dim=-1)
 
 
 def propagate_entities(edges: EdgeMarginals, entity_ids: Tensor, mask: Tensor) -> EntityMarginals:
@@ -93,6 +104,10 @@ class ChoicePosterior:
 class LocalHead(Head):
     """Clusters and links a document by one choice a span: a candidate, an antecedent or itself."""
 
+    summary = "for each span one of its candidates, an earlier span, or neither"
+    needs = frozenset({PAIRS, ENTITIES})
+    antecedents_only = True
+
     def log_prob(self, scores: EdgeScores, gold: GoldClustering) -> Tensor:
         """Σ_i log P(the gold choices of span i) of each document, [B].
 
@@ -100,14 +115,14 @@ class LocalHead(Head):
         the span itself if there is none of these.
         """
         rows = _rows(scores.at_least_float32())
-        gold = gold.within(scores.mask)
-        same = gold.cluster_ids.unsqueeze(2) == gold.cluster_ids.unsqueeze(1)
-        earlier = torch.tril(same & (gold.cluster_ids >= 0).unsqueeze(2) & scores.pair_mask, diagonal=-1)
-        correct = gold.correct_candidates(scores.entity_ids)
-        chosen = torch.cat((correct, earlier), dim=-1)
-        chosen = torch.cat((~chosen.any(dim=-1, keepdim=True), chosen), dim=-1)
-        numerator = torch.logsumexp(rows.masked_fill(~chosen, _NO_EDGE), dim=-1)
+        numerator = torch.logsumexp(rows.masked_fill(~_gold_rows(scores, gold), _NO_EDGE), dim=-1)
         return (numerator - torch.logsumexp(rows, dim=-1)).sum(dim=-1)
+
+    def gold_parents(self, scores: EdgeScores, gold: GoldClustering) -> Tensor:
+        """Which parents are gold choices of a span, bool [B, N, N+1+K] as `parent_scores`; every row has one."""
+        rows = _gold_rows(scores, gold)
+        first = 1 + scores.num_candidates
+        return torch.cat((rows[..., first:], rows[..., :first]), dim=-1)
 
     def loss(self, scores: EdgeScores, gold: GoldClustering) -> Tensor:
         """Mean over documents of -Σ_i log P(the gold choices of span i), a scalar (at least float32)."""

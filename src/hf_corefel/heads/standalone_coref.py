@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from .base import Decoding, EdgeScores, GoldClustering, Head, HeadMarginals
 from .local import ChoicePosterior, LocalHead
+from .parameter_groups import PAIRS
 
 __all__ = ["CorefPosterior", "StandaloneCorefHead"]
 
@@ -39,7 +41,13 @@ class CorefPosterior:
 class StandaloneCorefHead(Head):
     """Every span picks an antecedent or itself; candidates and gold entities are ignored."""
 
-    def __init__(self) -> None:
+    summary = "clusters without links"
+    needs = frozenset({PAIRS})
+    antecedents_only = True
+    links = False
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
         self._local = LocalHead()
 
     def loss(self, scores: EdgeScores, gold: GoldClustering) -> Tensor:

@@ -15,6 +15,7 @@ from torch.nn import functional
 from ..trees import EdgeMarginals
 from .base import Decoding, EdgeScores, GoldClustering, Head, HeadMarginals
 from .local import propagate_entities
+from .parameter_groups import ENTITIES, NIL
 
 __all__ = ["LinkPosterior", "StandaloneLinkingHead"]
 
@@ -73,6 +74,11 @@ class LinkPosterior:
 
 class StandaloneLinkingHead(Head):
     """Links every span on its own, by independent decisions about its candidates and NIL."""
+
+    summary = "links of mentions without clusters"
+    needs = frozenset({ENTITIES, NIL})
+    antecedents_only = True
+    finds_nil = False
 
     def loss(self, scores: EdgeScores, gold: GoldClustering) -> Tensor:
         """Mean over documents of the summed binary cross-entropies, a scalar (at least float32).

@@ -106,7 +106,7 @@ class CorefELTrainer(OptimisingTrainer, ScoringTrainer, SearchingTrainer, WholeS
             compute_loss_func=compute_loss_func,
             **kwargs,
         )
-        self._linking = self.model.config.head != "standalone_coref"
+        self._linking = self.model.head.links
         self._guard = FiniteGuard(self, args.skip_non_finite_batches)
         self.add_callback(self._guard)
         cuts = self.train_dataset.cuts if isinstance(self.train_dataset, DocumentDataset) else []
