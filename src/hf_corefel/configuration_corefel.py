@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import copy
-import inspect
 import warnings
-from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -13,40 +11,21 @@ from typing import Any
 from transformers import AutoConfig, PretrainedConfig
 
 from .configuration.field_checks import (
-    NUMBERS,
     SCOPE_FIELDS,
     check_encoder_sizes,
+    check_field,
     check_kept_spans,
-    check_number,
     check_scopes,
     check_spelling,
 )
-from .heads import EDGE_ACTIVATIONS, HEAD_MODULES, HEADS, ROOT_SCORES
+from .configuration.fields import FIELDS
+from .configuration.reading_settings import longest_span
+from .heads import HEAD_MODULES, HEADS
 from .heads.registry import check_groups, check_head, check_head_options
 from .loading.foreign_code import encoder_config_of, refuse_code, without_code
 from .utils.json_files import read_json_object
 
-__all__ = ["HEADS", "HEAD_MODULES", "OWN_FIELDS", "SCOPE_FIELDS", "CorefELConfig", "longest_span", "readable_positions"]
-
-_CHOICES = {
-    "root_score": ROOT_SCORES,
-    "edge_activation": EDGE_ACTIVATIONS,
-}
-_FLAGS = (
-    "use_width_prior",
-    "use_candidate_prior",
-    "use_entity_product",
-    "use_entity_context",
-    "use_entity_support",
-    "use_pair_entities",
-    "use_pair_matches",
-    "use_pair_definitions",
-    "use_speakers",
-    "forbid_nested",
-)
-
-# Parameters of `CorefELConfig` that are no fields.
-_SPECIAL = ("self", "kwargs")
+__all__ = ["HEADS", "HEAD_MODULES", "OWN_FIELDS", "SCOPE_FIELDS", "CorefELConfig", "readable_positions"]
 
 # Encoders that count positions from the padding's id on, and so never use the first ones.
 _COUNT_FROM_PADDING = {
@@ -75,12 +54,6 @@ def readable_positions(encoder_config: PretrainedConfig) -> int | None:
     if encoder_config.model_type in _COUNT_FROM_PADDING:
         return positions - 1 - (encoder_config.pad_token_id or 0)
     return positions
-
-
-def longest_span(fields: Mapping[str, Any]) -> int:
-    """Words of the longest span of any scope, from the fields of a configuration or the settings of a processor."""
-    scopes = (fields["mention_scopes"] or {}).values()
-    return max([fields["max_span_words"], *(scope.get("max_span_words", 0) for scope in scopes)])
 
 
 class CorefELConfig(PretrainedConfig):
@@ -260,15 +233,8 @@ class CorefELConfig(PretrainedConfig):
         Called here and again by the model, because ``from_pretrained(folder, head=...)`` sets fields afterwards.
         """
         check_head(self.head, "CorefELConfig.head")
-        for name, choices in _CHOICES.items():
-            value = getattr(self, name)
-            if value not in choices:
-                raise ValueError(f"CorefELConfig.{name} must be one of {', '.join(choices)}; got {value!r}")
-        for name in NUMBERS:
-            check_number(name, getattr(self, name), f"CorefELConfig.{name}")
-        for name in _FLAGS:
-            if not isinstance(getattr(self, name), bool):
-                raise ValueError(f"CorefELConfig.{name} must be True or False; got {getattr(self, name)!r}")
+        for name in FIELDS:
+            check_field(name, getattr(self, name), f"CorefELConfig.{name}")
         check_scopes(self.mention_scopes, "CorefELConfig.mention_scopes")
         check_head_options(self.head_options, "CorefELConfig.head_options")
         check_groups(self.head_modules, "CorefELConfig.head_modules")
@@ -302,7 +268,7 @@ class CorefELConfig(PretrainedConfig):
     @property
     def longest_span(self) -> int:
         """Words of the longest span of any scope."""
-        return longest_span(vars(self))
+        return longest_span(self.max_span_words, self.mention_scopes)
 
     @classmethod
     def from_dict(cls, config_dict: dict[str, Any], **kwargs: Any) -> Any:
@@ -352,4 +318,4 @@ class CorefELConfig(PretrainedConfig):
         return self.encoder_config
 
 
-OWN_FIELDS = tuple(name for name in inspect.signature(CorefELConfig.__init__).parameters if name not in _SPECIAL)
+OWN_FIELDS = tuple(FIELDS)

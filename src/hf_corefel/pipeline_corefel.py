@@ -27,7 +27,7 @@ from .hub.publishing import save_stub
 from .kb import KnowledgeBase
 from .kb.entity_vectors import projects_from, title_vectorizer
 from .loading.adapters import plain_module
-from .loading.agreement import check_agreement
+from .loading.agreement import check_agreement, settled_settings
 from .loading.processors import options_beside, processor_beside
 from .loading.repositories import HubOptions, checked_name
 from .loading.silence import DefaultCheckpoint, unsaid_default, without_note_of_device
@@ -117,10 +117,11 @@ class CorefELPipeline(Pipeline):
         check_batching(kwargs)
         options = options_beside(model, {name: kwargs.pop(name, None) for name in HubOptions.names()})
         model.check_weights()
-        verify = verify and processor is None
+        verify, given = verify and processor is None, isinstance(processor, CorefELProcessor)
         own_knowledge_base = knowledge_base is None
         processor = processor_beside(model, processor, knowledge_base, options, kwargs.pop("trust_remote_code", None))
-        check_agreement(model, processor)
+        settings = settled_settings(model, processor, given=given)
+        check_agreement(model, processor, settings)
         kwargs.pop("tokenizer", None)
         with without_note_of_device() if model.origin is not None and model.origin.default else nullcontext():
             super().__init__(model=model, **kwargs)
@@ -143,6 +144,8 @@ class CorefELPipeline(Pipeline):
                 own_knowledge_base=own_knowledge_base,
                 own_weights=not model.origin.quantized,
             )
+        if settings != processor.settings:
+            processor.settings = settings  # after the fingerprint, which is of those that were saved
 
     def _sanitize_parameters(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
         before, after = split_parameters(kwargs, TASK)
