@@ -17,6 +17,7 @@ from torch.utils.data import Dataset
 from transformers import AutoModel, Pipeline
 from transformers.pipelines import PIPELINE_REGISTRY
 
+from .configuration.fields import FIELDS, READING_FIELDS
 from .decoding.annotating import AnnotationOptions, annotate_batch
 from .documents import AnnotatedDocument, Document
 from .documents.extra_fields import ExtraFields
@@ -308,7 +309,10 @@ class CorefELPipeline(Pipeline):
         return [next(annotated) if len(document.spans) else _unread(document, asked) for document in encoded]
 
     def save_pretrained(self, save_directory: str | Path, **kwargs: Any) -> None:
-        """Writes model, processor and their fingerprint to one folder."""
+        """Writes model, processor and their fingerprint to one folder, in which both say how texts were read here."""
+        for name in READING_FIELDS:
+            if "model" not in FIELDS[name].read_by:
+                setattr(self.model.config, name, getattr(self.processor.settings, name))
         self.model.save_pretrained(save_directory, **kwargs)
         self.processor.save_pretrained(save_directory)
         if self._pushing:

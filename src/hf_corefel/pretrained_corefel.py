@@ -278,27 +278,15 @@ class CorefELPreTrainedModel(PreTrainedModel):
 
     def is_as_saved(self) -> bool:
         """Whether loading `name_or_path` again gives this model, adapters in it left aside."""
-        if not self.has_weights_as_loaded():
+        if self.origin is None or not self.name_or_path or not self.has_weights_as_loaded():
             return False
+        name, options = str(self.name_or_path), self.origin.options
         try:
-            saved = self.saved_config()
+            with loading_from(name, options, trust_remote_code=self.origin.trust_remote_code):
+                saved = CorefELConfig.from_pretrained(name, **options.to_kwargs())
         except (OSError, ValueError):
             return False
-        return saved is not None and saved.own_fields() == self.config.own_fields()
-
-    def saved_config(self) -> CorefELConfig | None:
-        """The configuration that stands where the model was loaded from; None of a model that was made here.
-
-        Raises:
-            OSError: When it is there no more.
-            ValueError: When it is damaged.
-        """
-        if self.origin is None or not self.name_or_path:
-            return None
-        name, options = str(self.name_or_path), self.origin.options
-        with loading_from(name, options, trust_remote_code=self.origin.trust_remote_code):
-            saved: CorefELConfig = CorefELConfig.from_pretrained(name, **options.to_kwargs())
-        return saved
+        return saved.own_fields() == self.config.own_fields()
 
     def untrained_weights(self) -> list[str]:
         """Names of the parameters that no saved weights were there for, and no training has changed since.

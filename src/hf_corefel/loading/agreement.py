@@ -10,6 +10,8 @@ from ..configuration.reading_settings import ReadingSettings
 from ..configuration_corefel import CorefELConfig, readable_positions
 from ..modeling_corefel import CorefELModel
 from ..processing_corefel import CorefELProcessor
+from .adapters import adapters_of
+from .foreign_code import loading_from
 
 __all__ = ["SettingsWarning", "check_agreement", "settled_settings"]
 
@@ -105,8 +107,13 @@ def check_agreement(model: CorefELModel, processor: CorefELProcessor, settings: 
 
 
 def _saved_config(model: CorefELModel) -> CorefELConfig | None:
-    """Return the configuration as the model's folder has it; None where it has none, or there is no folder."""
+    """Return the configuration as it was saved, an adapter's base's; None where there is none, or the model is new."""
+    if model.origin is None or not model.name_or_path:
+        return None
     try:
-        return model.saved_config()
+        name, options, _ = adapters_of(str(model.name_or_path), model.origin.options)
+        with loading_from(name, options, trust_remote_code=model.origin.trust_remote_code):
+            saved: CorefELConfig = CorefELConfig.from_pretrained(name, **options.to_kwargs())
     except (OSError, ValueError):
         return None
+    return saved
