@@ -24,18 +24,18 @@ from .heads import (
     GoldClustering,
     Head,
     RetainedSpans,
-    ScorerSizes,
     make_head,
 )
-from .heads.parameter_groups import OWN_SCORERS, OWNERS, place_of
+from .heads.parameter_groups import OWN_SCORERS, place_of
 from .heads.registry import parameter_groups
-from .layers import EntityScorer, MentionPruner, PairScorer, SpanRepresentation, WindowEncoder, indivisible_modules
+from .layers import MentionPruner, SpanRepresentation, WindowEncoder, indivisible_modules
 from .layers.entities import expected_entities
 from .layers.enumerated import SpanTensors, score_spans
+from .layers.head_modules import add_head_modules
 from .layers.matches import match_features
 from .layers.model_output import CorefELOutput
 from .layers.nesting import containing_spans, either_way, twin_spans
-from .layers.relations import relations_of, relations_of_kept, rows_of_kept
+from .layers.relations import relations_of_kept, rows_of_kept
 from .loading.encoders import make_encoder, reads_padding, text_encoder
 from .loading.foreign_code import loading_from, mark_foreign, read_encoder_config
 from .loading.repositories import HubOptions, checked_name
@@ -122,62 +122,8 @@ class CorefELModel(CorefELPreTrainedModel):
 
     def _add_modules(self, names: set[str]) -> None:
         """Creates the scorers and vectors of `names` that do not exist yet; their values are uninitialised."""
-        config, has = self.config, self._modules_of_heads
-        names = names | {OWNERS[name] for name in names if name in OWNERS}
-        if PAIRS in names - has:
-            self.pairs = PairScorer(
-                self.spans.size,
-                config.pair_ffnn_size,
-                config.ffnn_depth,
-                config.dropout,
-                config.distance_embedding_size,
-                config.pair_product_dim,
-                with_root=PAIR_ROOT in names,
-                use_matches=config.use_pair_matches,
-                entity_size=config.entity_vector_size if config.use_pair_entities else 0,
-                relations={name: size for name, (size, _) in relations_of(config).items()},
-            )
-        elif PAIR_ROOT in names - has:
-            self.pairs.add_root()
-        if ENTITIES in names - has:
-            self.entities = EntityScorer(
-                self.spans.size,
-                config.entity_vector_size,
-                config.entity_ffnn_size,
-                config.ffnn_depth,
-                config.dropout,
-                config.use_candidate_prior,
-                with_nil=NIL in names,
-                with_root=ENTITY_ROOT in names,
-                use_product=config.use_entity_product,
-                use_context=config.use_entity_context,
-                use_support=config.use_entity_support,
-            )
-        else:
-            if NIL in names - has:
-                self.entities.add_nil()
-            if ENTITY_ROOT in names - has:
-                self.entities.add_root()
-        for name in sorted(names - has):
-            head, _, score = name.partition(".")
-            if score:
-                self._add_own_scorer(head, score)
-        self._modules_of_heads = has | names
-        config.head_modules = sorted(self._modules_of_heads)
-
-    def _add_own_scorer(self, head: str, score: str) -> None:
-        """Creates the scorer that a head brings for a score of its own."""
-        config = self.config
-        sizes = ScorerSizes(
-            self.spans.size, config.entity_vector_size, config.pair_ffnn_size, config.ffnn_depth, config.dropout
-        )
-        # Made where there is something to hold, so that models of other heads are as they were.
-        if not hasattr(self, OWN_SCORERS):
-            self.own_scorers = nn.ModuleDict()
-        if head not in self.own_scorers:
-            self.own_scorers[head] = nn.ModuleDict()
-        scorers: Any = self.own_scorers[head]
-        scorers[score] = make_head(config, head).make_scorer(score, sizes)
+        self._modules_of_heads = add_head_modules(self, names, self._modules_of_heads)
+        self.config.head_modules = sorted(self._modules_of_heads)
 
     @property
     def head(self) -> Head:
