@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import doctest
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -11,8 +12,10 @@ from typing import Any
 import pytest
 
 from hf_corefel import CorefELConfig, CorefELProcessor
+from hf_corefel.configuration import reading_settings
 from hf_corefel.configuration.fields import READING_FIELDS
 from hf_corefel.configuration.reading_settings import ReadingSettings
+from hf_corefel.heads import options
 
 SCOPES = {"named": {"max_span_words": 4}, "all": {"max_span_words": 12, "span_keep_ratio": 0.5}}
 
@@ -84,3 +87,7 @@ def test_a_processor_reads_with_the_settings_that_it_is_given(letter_processor: 
     with pytest.raises(TypeError, match="settings: expected ReadingSettings, got dict"):
         processor.settings = before.to_dict()  # type: ignore[assignment]
     assert processor.settings.window_size == 12, "what is refused changes nothing"
+
+
+def test_examples_in_docstrings_are_right() -> None:
+    assert [doctest.testmod(module).failed for module in (reading_settings, options)] == [0, 0]

@@ -75,9 +75,9 @@ def trained(
     return folder
 
 
-def in_new_process(path: list[Path], *lines: str) -> str:
-    """What a fresh process prints that finds packages in the folders too."""
-    done = subprocess.run(
+def new_process(path: list[Path], *lines: str) -> subprocess.CompletedProcess[str]:
+    """A fresh process that finds packages in the folders too."""
+    return subprocess.run(
         [sys.executable, "-W", "error::UserWarning", "-c", "\n".join(lines)],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, [ROOT / "src", *path]))},
         capture_output=True,
@@ -86,7 +86,20 @@ def in_new_process(path: list[Path], *lines: str) -> str:
         timeout=120,
         check=False,
     )
+
+
+def in_new_process(path: list[Path], *lines: str) -> str:
+    """What it prints, or how it fails."""
+    done = new_process(path, *lines)
     return done.stdout if done.returncode == 0 else done.stderr
+
+
+def install(folder: Path, *heads: str) -> None:
+    """Writes what an installed package says of its heads."""
+    facts = folder / "ranking-0.3.dist-info"
+    facts.mkdir()
+    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: ranking\nVersion: 0.3\n", encoding="utf-8")
+    (facts / "entry_points.txt").write_text("\n".join(["[hf_corefel.heads]", *heads, ""]), encoding="utf-8")
 
 
 def test_configuration_takes_the_head_and_its_options(tmp_path: Path) -> None:
@@ -133,16 +146,28 @@ def test_a_new_process_annotates_as_this_one(trained: Path, guest_folder: Path, 
     assert json.loads(in_new_process([guest_folder], "import ranking_head", *code)) == found
 
 
-def test_an_installed_package_needs_no_import(
-    trained: Path, guest_folder: Path, tmp_path: Path, tiny_documents: list[Any]
-) -> None:
-    facts = tmp_path / "ranking-0.3.dist-info"
-    facts.mkdir()
-    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: ranking\nVersion: 0.3\n", encoding="utf-8")
-    points = "[hf_corefel.heads]\nmention_ranking = ranking_head:MentionRankingHead\n"
-    (facts / "entry_points.txt").write_text(points, encoding="utf-8")
+def test_an_installed_package_needs_no_import(trained: Path, guest_folder: Path, tmp_path: Path) -> None:
+    install(tmp_path, "mention_ranking = ranking_head:MentionRankingHead")
     code = f"from hf_corefel import CorefELModel; print(CorefELModel.from_pretrained({str(trained)!r}).head.margin)"
     assert in_new_process([guest_folder, tmp_path], code) == "0.5\n"
+
+
+def test_command_lists_heads_of_installed_packages(guest_folder: Path, tmp_path: Path) -> None:
+    install(tmp_path, "mention_ranking = ranking_head:MentionRankingHead", "broken = nowhere:Head")
+    code = "import sys; from hf_corefel.cli import main; sys.argv = ['hf-corefel', 'heads']; main()"
+    done = new_process([guest_folder, tmp_path], code)
+    assert (done.returncode, done.stdout.splitlines()) == (
+        1,
+        [
+            line
+            for name, head in HEADS.items()
+            for line in (
+                f"{name}: {head.summary}",
+                *(f"    {o} ({d.expected}; {d.default}): {d.doc}" for o, d in head.options.items()),
+            )
+        ],
+    )
+    assert done.stderr.startswith("hf-corefel: head 'broken': ranking 0.3 offers it as nowhere:Head, which cannot be")
 
 
 def test_without_its_package_a_model_is_refused_by_name(trained: Path) -> None:

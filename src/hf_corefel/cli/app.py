@@ -11,6 +11,7 @@ import typer
 from ..version import __version__
 from .annotate import annotate
 from .corpus import corpus_app
+from .heads import heads
 from .kb import kb_app
 from .messages import fail, say, warnings_as_messages
 from .options import (
@@ -43,6 +44,7 @@ app.add_typer(corpus_app)
 app.add_typer(kb_app)
 app.command()(annotate)
 app.command()(publish)
+app.command()(heads)
 
 
 def _show_version(value: bool) -> None:
