@@ -117,6 +117,13 @@ def clear_entity(kb: KnowledgeBase, surface: str) -> str | None:
     return best.entity if best is not None and best.prior >= 0.6 else None
 
 
+def role_of(entity: replace_names.Entity) -> str | None:
+    """Return the title of the office that an entity holds, if any."""
+    if entity.nouns[:1] == ("chancellor",):
+        return "Chancellor"
+    return next((words for kind, words in ROLE_OF_TYPE.items() if kind in entity.types), None)
+
+
 def titled(
     passage: Document, entities: Sequence[replace_names.Entity], article: str, start: int, rng: random.Random
 ) -> Document | None:
@@ -140,9 +147,7 @@ def titled(
         full = max((article[b:e] for b, e in entity.mentions), key=len)
         if " " not in full:
             continue
-        role = next((words for kind, words in ROLE_OF_TYPE.items() if kind in entity.types), None)
-        if entity.nouns[:1] == ("chancellor",):
-            role = "Chancellor"
+        role = role_of(entity)
         honorific = rng.choice(COMMON_TITLES[entity.kind or ""])
         title = role if role is not None and rng.random() < ROLE_SHARE else honorific
         for begin, end in places:

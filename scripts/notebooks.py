@@ -83,7 +83,12 @@ def shown(outputs: list[dict[str, Any]], names: dict[str, str]) -> list[dict[str
     kept = []
     for output in outputs:
         if output["output_type"] == "stream" and output["name"] == "stdout":
-            kept.append({**output, "text": named(output["text"])})
+            text = named(output["text"])
+            if kept and "text" in kept[-1]:
+                # A busy machine sends what a cell prints in several parts.
+                kept[-1]["text"] += text
+            else:
+                kept.append({**output, "text": text})
         elif output["output_type"] in ("execute_result", "display_data"):
             data = output["data"]
             kind = "text/html" if "text/html" in data else "text/plain"

@@ -63,6 +63,12 @@ def test_ids_are_numbered_and_messages_left_out() -> None:
     assert text["data"] == {"text/plain": ["corefel-000000000002\n", "2"]}
 
 
+def test_what_a_cell_prints_is_one_output_in_however_many_parts_it_comes() -> None:
+    parts = [{"output_type": "stream", "name": "stdout", "text": text} for text in ("one\n", "two\nth", "ree\n")]
+    (output,) = NOTEBOOKS.shown(parts, {})
+    assert "".join(output["text"]) == "one\ntwo\nthree\n"
+
+
 def test_a_page_shows_texts_code_and_outputs() -> None:
     page = NOTEBOOKS.on_page_markdown("<!-- notebook:first_steps -->\n\nThe end.\n", page=None)
     assert page.startswith("# First steps\n") and page.endswith("\n\nThe end.\n")

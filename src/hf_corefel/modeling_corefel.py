@@ -50,6 +50,7 @@ from .loading.weights import (
     some_of,
 )
 from .pretrained_corefel import CorefELPreTrainedModel
+from .utils.compat import note_origin
 from .utils.forking import one_thread_after_fork
 
 __all__ = ["CorefELModel", "CorefELOutput", "CorefELPreTrainedModel"]
@@ -219,7 +220,7 @@ class CorefELModel(CorefELPreTrainedModel):
             if names:
                 warnings.warn(f"{name}: {len(names)} weights {text}: {some_of(names)}", WeightsWarning, stacklevel=2)
         # A folder's place on this machine means nothing where the model is loaded later.
-        whole.config._name_or_path = Path(name).name if Path(name).is_dir() else name
+        note_origin(whole.config, Path(name).name if Path(name).is_dir() else name)
         # Where what came with transformers was used in place of the code that is named, it will be again.
         mark_foreign(whole, whole.config)
         positions = readable_positions(whole.config)

@@ -6,8 +6,8 @@ import copy
 import inspect
 import math
 import warnings
-from collections.abc import Iterable, Mapping
-from contextlib import nullcontext
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Self
 
@@ -33,7 +33,7 @@ from .loading.foreign_code import loading_from, read_encoder_config, save_code
 from .loading.quantizing import check_savable, leave_exact
 from .loading.repositories import FINGERPRINT_FILE, HubOptions, Origin, checked_name
 from .loading.saved_names import state_to_save
-from .loading.silence import DefaultCheckpoint, without_loading_bar
+from .loading.silence import DefaultCheckpoint
 from .loading.weights import (
     WeightsWarning,
     drawn_weights,
@@ -46,6 +46,7 @@ from .loading.weights import (
     still_as_drawn,
     unchanged_weights,
 )
+from .utils.compat import commit_of, no_loading_bar, note_commit
 
 __all__ = ["CorefELPreTrainedModel"]
 
@@ -111,20 +112,13 @@ class CorefELPreTrainedModel(PreTrainedModel):
         """
         trust = kwargs.pop("trust_remote_code", None) is True
         options, given = HubOptions.pick(kwargs), pretrained_model_name_or_path
-        if any(kwargs.get(source) for source in ("from_tf", "from_flax", "gguf_file")):
-            raise ValueError("from_pretrained: models are read from safetensors only; leave out from_tf and the like")
-        if kwargs.pop("use_safetensors", None) is False:
-            raise ValueError(
-                "use_safetensors: pickles can run code when they are read, so no CorefELModel is read of one"
-            )
+        _refuse_other_files(kwargs)
         # "auto", what the weights were stored in, is what `transformers.pipeline` says where nobody chose.
         asked = [kwargs[name] for name in ("dtype", "torch_dtype") if kwargs.get(name) not in (None, "auto")]
         if "torch_dtype" not in kwargs:
             kwargs.setdefault("dtype", torch.float32)
-        with_info, mismatched_too = (
-            kwargs.pop("output_loading_info", False),
-            kwargs.pop("ignore_mismatched_sizes", False),
-        )
+        with_info = kwargs.pop("output_loading_info", False)
+        mismatched_too = kwargs.pop("ignore_mismatched_sizes", False)
         quantized = kwargs.get("quantization_config") is not None
         if quantized:
             kwargs["quantization_config"] = leave_exact(kwargs["quantization_config"])
@@ -141,40 +135,23 @@ class CorefELPreTrainedModel(PreTrainedModel):
             given = name if adapters else given
         size = None if shapes is None else sum(map(math.prod, shapes.values()))
         default = isinstance(given, DefaultCheckpoint)
-        try:
-            with (
-                without_loading_bar() if default else nullcontext(),
-                loading_from(name, found, trust_remote_code=trust),
-                expecting(name, size),
-            ):
-                if isinstance(kwargs.get("config"), CorefELConfig):
-                    kwargs["config"] = copy.deepcopy(kwargs["config"])
-                    kwargs["config"].encoder_config = read_encoder_config(kwargs["config"].encoder_config)
-                model, info = super().from_pretrained(
-                    given,
-                    *args,
-                    use_safetensors=True,
-                    ignore_mismatched_sizes=True,
-                    output_loading_info=True,
-                    **kwargs,
-                )
-        except (torch.OutOfMemoryError, OSError):
-            raise
-        except ValueError as error:
-            if name in str(error):
-                raise
-            raise ValueError(f"{name}: {error}") from error
-        # What transformers and torch make of files that do not fit each other is of many kinds.
-        except (
-            ArithmeticError,
-            AssertionError,
-            AttributeError,
-            ImportError,
-            LookupError,
-            RuntimeError,
-            TypeError,
-        ) as error:
-            raise ValueError(f"{name}: the model cannot be loaded ({type(error).__name__}: {error})") from error
+        with (
+            _readable_errors(name),
+            no_loading_bar() if default else nullcontext(),
+            loading_from(name, found, trust_remote_code=trust),
+            expecting(name, size),
+        ):
+            if isinstance(kwargs.get("config"), CorefELConfig):
+                kwargs["config"] = copy.deepcopy(kwargs["config"])
+                kwargs["config"].encoder_config = read_encoder_config(kwargs["config"].encoder_config)
+            model, info = super().from_pretrained(
+                given,
+                *args,
+                use_safetensors=True,
+                ignore_mismatched_sizes=True,
+                output_loading_info=True,
+                **kwargs,
+            )
         if info["mismatched_keys"] and not mismatched_too:
             key = _names(info["mismatched_keys"])[0]
             there, here = (shapes or {}).get(key, "another"), tuple(model.get_parameter(key).shape)
@@ -189,7 +166,7 @@ class CorefELPreTrainedModel(PreTrainedModel):
         if adapters:
             # What belongs to the model lies with the adapter.
             name = model.name_or_path = model.config.name_or_path = place
-            model.config._commit_hash = extract_commit_hash(str(adapters[-1].config), None)
+            note_commit(model.config, extract_commit_hash(str(adapters[-1].config), None))
         sample = sample_weights(model.named_parameters())
         model.origin = Origin(options, sample, trust, bool(asked), default, quantized)
         model._warn_of_weights(name, model.untrained_weights() if adapters else missing, info["unexpected_keys"])
@@ -313,11 +290,42 @@ class CorefELPreTrainedModel(PreTrainedModel):
             )
 
 
+def _refuse_other_files(kwargs: dict[str, Any]) -> None:
+    """Raise `ValueError` where a model is to be read of anything but safetensors."""
+    if any(kwargs.get(source) for source in ("from_tf", "from_flax", "gguf_file")):
+        raise ValueError("from_pretrained: models are read from safetensors only; leave out from_tf and the like")
+    if kwargs.pop("use_safetensors", None) is False:
+        raise ValueError("use_safetensors: pickles can run code when they are read, so no CorefELModel is read of one")
+
+
+@contextmanager
+def _readable_errors(name: str) -> Iterator[None]:
+    """Give what transformers and torch raise of files that do not fit each other, of many kinds, the model's name."""
+    try:
+        yield
+    except (torch.OutOfMemoryError, OSError):
+        raise
+    except ValueError as error:
+        if name in str(error):
+            raise
+        raise ValueError(f"{name}: {error}") from error
+    except (
+        ArithmeticError,
+        AssertionError,
+        AttributeError,
+        ImportError,
+        LookupError,
+        RuntimeError,
+        TypeError,
+    ) as error:
+        raise ValueError(f"{name}: the model cannot be loaded ({type(error).__name__}: {error})") from error
+
+
 def _asked(given: Any, options: HubOptions, adapter: Mapping[str, Any], config: Any) -> tuple[Any, HubOptions]:
     """What was asked for, and how to find it, where transformers has found an adapter and gives what is its base's."""
     if "_adapter_model_path" in adapter:
         return adapter["_adapter_model_path"], options.at(adapter.get("revision"))
-    commit = getattr(config, "_commit_hash", None)
+    commit = commit_of(config)
     if commit is not None and options.revision == commit and config.name_or_path != str(given):
         return given, options.at(None)
     return given, options

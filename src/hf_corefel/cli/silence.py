@@ -6,6 +6,8 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from ..utils.compat import no_questions
+
 __all__ = ["silent_imports", "silent_transformers"]
 
 # What transformers imports where it is installed, and what that says of kernels for other machines as it is imported.
@@ -25,19 +27,15 @@ def silent_transformers() -> Iterator[None]:
     A question would be answered by the documents on standard input. None is asked where models are loaded with
     ``trust_remote_code=False``; this holds for whatever transformers loads without passing that on.
     """
-    from transformers import dynamic_module_utils
     from transformers.utils import logging as messages
 
     verbosity, bars = messages.get_verbosity(), messages.is_progress_bar_enabled()
-    patience = dynamic_module_utils.TIME_OUT_REMOTE_CODE
     messages.set_verbosity_error()
     messages.disable_progress_bar()
-    # Seconds to wait for an answer: with none, it is an error that there is code to run.
-    dynamic_module_utils.TIME_OUT_REMOTE_CODE = 0
     try:
-        yield
+        with no_questions():
+            yield
     finally:
-        dynamic_module_utils.TIME_OUT_REMOTE_CODE = patience
         messages.set_verbosity(verbosity)
         if bars:
             messages.enable_progress_bar()

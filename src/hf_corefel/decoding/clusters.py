@@ -21,6 +21,10 @@ class DecodedCluster:
     entity_id: int | None
 
 
+# Where the chain of a span's parents ends: at an entity, (True, entity), or at a span that has none, (False, span).
+_Top = tuple[bool, int]
+
+
 def clusters_from_parents(
     parents: Sequence[int],
     entity_ids: Sequence[Sequence[int]],
@@ -57,38 +61,25 @@ def clusters_from_parents(
         if len(values) != size:
             raise ValueError(f"{name}: expected {size} spans as in parents, got {len(values)}")
 
-    # The top of each span's chain: (True, entity) or (False, span).
-    tops: dict[int, tuple[bool, int]] = {}
-    members: dict[tuple[bool, int], list[int]] = {}
+    tops: dict[int, _Top] = {}
+    members: dict[_Top, list[int]] = {}
     for span in range(size):
         if not mask[span] or parents[span] == -1:
             continue
         chain: list[int] = []
-        on_chain: set[int] = set()
         node = span
+        # A chain is over where an earlier one passed, or at a span that hangs from no span.
         while node not in tops:
-            if node in on_chain:
+            if len(chain) == size:
                 raise ValueError(f"parents: the parents of span {span} run in a circle")
             chain.append(node)
-            on_chain.add(node)
-            parent = parents[node]
-            if not 0 <= parent <= size + len(entity_ids[node]):
-                raise ValueError(f"parents: span {node} has the parent {parent}, which is no node")
+            parent = _checked_parent(node, parents, entity_ids, mask)
             if parent < size:
-                if not mask[parent] or parents[parent] == -1:
-                    raise ValueError(f"parents: span {node} has the parent {parent}, which is left out")
                 node = parent
-            elif parent == size:
-                tops[node] = (False, node)
             else:
-                entity = entity_ids[node][parent - size - 1]
-                if entity < 0:
-                    raise ValueError(f"parents: span {node} has the parent {parent}, which is a padded candidate")
-                tops[node] = (True, entity)
-        top = tops[node]
-        for link in chain:
-            tops[link] = top
-        members.setdefault(top, []).append(span)
+                tops[node] = (False, node) if parent == size else (True, entity_ids[node][parent - size - 1])
+        tops.update(dict.fromkeys(chain, tops[node]))
+        members.setdefault(tops[node], []).append(span)
 
     clusters = [DecodedCluster(tuple(spans), top if linked else None) for (linked, top), spans in members.items()]
     if drop_unlinked_singletons:
@@ -98,3 +89,21 @@ def clusters_from_parents(
             if len(cluster.spans) > 1 or cluster.entity_id is not None or mention[cluster.spans[0]] > 0
         ]
     return clusters
+
+
+def _checked_parent(
+    node: int, parents: Sequence[int], entity_ids: Sequence[Sequence[int]], mask: Sequence[bool]
+) -> int:
+    """Return the parent of a span.
+
+    Raises:
+        ValueError: If it is no node, padding, or left out.
+    """
+    size, parent = len(parents), parents[node]
+    if not 0 <= parent <= size + len(entity_ids[node]):
+        raise ValueError(f"parents: span {node} has the parent {parent}, which is no node")
+    if parent < size and (not mask[parent] or parents[parent] == -1):
+        raise ValueError(f"parents: span {node} has the parent {parent}, which is left out")
+    if parent > size and entity_ids[node][parent - size - 1] < 0:
+        raise ValueError(f"parents: span {node} has the parent {parent}, which is a padded candidate")
+    return parent

@@ -10,6 +10,7 @@ from typing import Any, Literal, overload
 import numpy as np
 import torch
 
+from ..utils.compat import name_of_origin
 from ..utils.progress import progress_bar
 from . import KnowledgeBase, Projection, Vectorizer
 
@@ -255,7 +256,7 @@ def vectors_from_titles(
 
 def _name_of(encoder: Any) -> str:
     """What an encoder was loaded from, without the folders that it lay in."""
-    parts = str(getattr(encoder.config, "_name_or_path", "") or encoder.config.model_type).replace("\\", "/").split("/")
+    parts = (name_of_origin(encoder.config) or encoder.config.model_type).replace("\\", "/").split("/")
     return "/".join(part for part in parts[-2:] if part)
 
 

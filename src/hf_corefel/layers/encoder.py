@@ -9,6 +9,8 @@ import torch
 from torch import Tensor, nn
 from transformers.modeling_layers import GradientCheckpointingLayer
 
+from ..utils.compat import indivisible_classes
+
 __all__ = ["WindowEncoder", "indivisible_modules", "takes"]
 
 
@@ -76,6 +78,6 @@ def indivisible_modules(encoder: nn.Module) -> list[str]:
     name none and would be one single unit of FSDP.
     """
     classes = {type(module).__name__ for module in encoder.modules()}
-    named = classes & set(getattr(encoder, "_no_split_modules", None) or ())
+    named = classes & indivisible_classes(encoder)
     layers = {type(module).__name__ for module in encoder.modules() if isinstance(module, GradientCheckpointingLayer)}
     return sorted(named or layers)

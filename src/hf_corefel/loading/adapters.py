@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from transformers.utils import cached_file
 
 from ..configuration.field_checks import numbers_within
+from ..utils.compat import compiled_module, peft_wrappers, saved_buffers
 from ..utils.json_files import read_json_object
 from .foreign_code import refuse_code
 from .repositories import HubOptions, download_folder
@@ -159,7 +160,7 @@ def _here(base: str, name: str, options: HubOptions, config: str) -> str:
     if path.name == BASE_FOLDER and _file(name, f"{BASE_FOLDER}/config.json", options, "") is not None:
         return str(download_folder(name, BASE_FOLDER, options))
     # The bundled checkpoint lies elsewhere on every machine.
-    bundled = Path(__file__).parent / "checkpoints" / path.name
+    bundled = Path(__file__).parents[1] / "checkpoints" / path.name
     if path.parts[-3:-1] == bundled.parts[-3:-1] and bundled.is_dir():
         return str(bundled)
     raise ValueError(
@@ -249,19 +250,8 @@ def is_peft_model(model: nn.Module) -> bool:
 
 def holds_adapters(model: nn.Module) -> bool:
     """Whether PEFT has put adapters into a model, in whatever way."""
-    if "peft" not in sys.modules:
-        return False
-    wrappers = _wrappers()
-    return any(isinstance(module, wrappers) for module in model.modules())
-
-
-def _wrappers() -> tuple[type[Any], type[Any], type[Any]]:
-    """The classes of what PEFT puts around a model, a layer, and a module that is trained as a whole."""
-    from peft import PeftModel
-    from peft.tuners.tuners_utils import BaseTunerLayer
-    from peft.utils.other import AuxiliaryTrainingWrapper
-
-    return PeftModel, BaseTunerLayer, AuxiliaryTrainingWrapper
+    wrappers = peft_wrappers()
+    return wrappers is not None and any(isinstance(module, wrappers) for module in model.modules())
 
 
 def merged_copy(model: _Model, state: dict[str, Tensor] | None = None) -> _Model:
@@ -293,7 +283,10 @@ def merged_copy(model: _Model, state: dict[str, Tensor] | None = None) -> _Model
 @torch.no_grad()
 def _unload(module: nn.Module) -> None:
     """Puts plain layers in the place of those with adapters, with what these do to them."""
-    around, tuner, auxiliary = _wrappers()
+    wrappers = peft_wrappers()
+    if wrappers is None:
+        return
+    around, tuner, auxiliary = wrappers
     for name, child in list(module.named_children()):
         plain: Any = child
         if isinstance(child, around):
@@ -337,9 +330,8 @@ def base_tensors(module: nn.Module, prefix: str = "") -> Iterator[tuple[str, Ten
     """Yield the parameters and saved buffers of a model as they are without its adapters, with their plain names."""
     for name, parameter in module.named_parameters(recurse=False):
         yield prefix + name, parameter
-    for name, buffer in module.named_buffers(recurse=False):
-        if name not in module._non_persistent_buffers_set:
-            yield prefix + name, buffer
+    for name, buffer in saved_buffers(module):
+        yield prefix + name, buffer
     for name, child in module.named_children():
         yield from base_tensors(plain_module(child), f"{prefix}{name}.")
 
@@ -347,11 +339,13 @@ def base_tensors(module: nn.Module, prefix: str = "") -> Iterator[tuple[str, Ten
 def plain_module(module: nn.Module) -> nn.Module:
     """Return the module within what ``torch.compile`` and PEFT have put around it."""
     inner: Any = module
-    if hasattr(module, "_orig_mod"):
-        return plain_module(inner._orig_mod)
-    if "peft" not in sys.modules:
+    compiled = compiled_module(module)
+    if compiled is not None:
+        return plain_module(compiled)
+    wrappers = peft_wrappers()
+    if wrappers is None:
         return module
-    around, tuner, auxiliary = _wrappers()
+    around, tuner, auxiliary = wrappers
     if isinstance(module, around):
         return plain_module(inner.get_base_model())
     if isinstance(module, auxiliary):

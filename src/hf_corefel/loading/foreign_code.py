@@ -25,8 +25,8 @@ import torch
 from torch import nn
 from transformers import CONFIG_MAPPING, MODEL_MAPPING, AutoConfig, AutoModel, PretrainedConfig
 from transformers.dynamic_module_utils import custom_object_save, get_class_from_dynamic_module
-from transformers.utils import TRANSFORMERS_DYNAMIC_MODULE_NAME
 
+from ..utils.compat import code_was_fetched, note_origin
 from .repositories import HubOptions
 
 __all__ = [
@@ -161,7 +161,7 @@ def encoder_config_of(fields: Mapping[str, Any]) -> PretrainedConfig:
         config_class = get_class_from_dynamic_module(reference, loading.name, **loading.options.to_kwargs())
         made: PretrainedConfig = config_class.from_dict(dict(fields))
         # Its code is looked for where the model is, not where the encoder once was.
-        made._name_or_path = loading.name
+        note_origin(made, loading.name)
         return made
     is_known = isinstance(kind, str) and kind in CONFIG_MAPPING
     if fields.get("auto_map") and (not is_known or (fields.get(_OWN_CODE) and loading is None)):
@@ -214,7 +214,7 @@ def model_of_config(encoder_config: PretrainedConfig) -> nn.Module:
 
 def is_foreign(thing: Any) -> bool:
     """Whether something was made of code that transformers has imported from a folder or a repository."""
-    return type(thing).__module__.partition(".")[0] == TRANSFORMERS_DYNAMIC_MODULE_NAME
+    return code_was_fetched(thing)
 
 
 def mark_foreign(encoder: nn.Module, encoder_config: PretrainedConfig) -> None:

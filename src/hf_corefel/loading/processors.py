@@ -10,6 +10,7 @@ from typing import Any
 from ..kb import KnowledgeBase
 from ..modeling_corefel import CorefELModel
 from ..processing_corefel import CorefELProcessor
+from ..utils.compat import commit_of
 from .repositories import HubOptions
 
 __all__ = ["options_beside", "processor_beside"]
@@ -18,7 +19,7 @@ __all__ = ["options_beside", "processor_beside"]
 def options_beside(model: CorefELModel, given: Mapping[str, Any]) -> HubOptions:
     """How to load what belongs to a model: as it was loaded itself, from the very commit, unless told otherwise."""
     options = model.origin.options if model.origin is not None else HubOptions()
-    commit = getattr(model.config, "_commit_hash", None)
+    commit = commit_of(model.config)
     if commit is not None:
         options = replace(options, revision=commit)
     return replace(options, **{name: value for name, value in given.items() if value is not None})

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["DefaultCheckpoint", "unsaid_default", "without_loading_bar", "without_note_of_device"]
+__all__ = ["DefaultCheckpoint", "unsaid_default", "without_note_of_device"]
 
 
 class DefaultCheckpoint(str):
@@ -35,25 +35,6 @@ def without_note_of_device() -> Iterator[None]:
         yield
     finally:
         logger.removeFilter(note)
-
-
-@contextmanager
-def without_loading_bar() -> Iterator[None]:
-    """While inside, transformers shows no bar; what users have set stays set.
-
-    Its own switch would also overwrite the settings of the bars of huggingface_hub, or warn that it cannot.
-    """
-    from transformers.utils import logging as switches
-
-    shown = getattr(switches, "_tqdm_active", False)
-    if not shown:
-        yield
-        return
-    switches._tqdm_active = False
-    try:
-        yield
-    finally:
-        switches._tqdm_active = shown
 
 
 class _Without(logging.Filter):
