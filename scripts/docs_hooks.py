@@ -1,4 +1,4 @@
-"""What the documentation site takes from the bundled checkpoint when it is built: tables of its scores."""
+"""What the documentation site takes from the package when it is built: scores of its checkpoint, and fields."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from hf_corefel.configuration.fields import FIELDS
 from hf_corefel.hub.score_tables import score_table
 
 ROOT = Path(__file__).resolve().parents[1]
 SCORES = ROOT / "src" / "hf_corefel" / "checkpoints" / "minilm-l6" / "test_scores.json"
 MORE_SCORES = SCORES.with_name("more_scores.json")
 PLACES = tuple(f"<!-- scores:{name} -->" for name in ("headline", "all", "parts", "alias-table", "more", "pronouns"))
+
+CONFIGURATION = "<!-- configuration-fields -->"
 
 _NAMES = {
     "muc": "MUC",
@@ -112,8 +115,20 @@ def pronouns(runs: list[dict[str, Any]]) -> str:
     )
 
 
+def configuration_fields() -> str:
+    """The fields of a configuration with their defaults and ranges, and who reads them, as a table."""
+    lines = ["| field | default | may be | read by | |", "|---|---|---|---|---|"]
+    for name, field in FIELDS.items():
+        readers = ", ".join(field.read_by)
+        lines.append(
+            f"| `{name}` | `{field.default!r}` | {field.expected} | {readers} | {field.doc.replace('|', '')} |"
+        )
+    return "\n".join(lines)
+
+
 def filled(markdown: str) -> str:
     """A page with the tables in their places."""
+    markdown = markdown.replace(CONFIGURATION, configuration_fields())
     if not any(place in markdown for place in PLACES):
         return markdown
     scores = json.loads(SCORES.read_text(encoding="utf-8"))

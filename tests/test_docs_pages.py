@@ -70,6 +70,13 @@ def test_results_are_those_of_the_bundled_checkpoint() -> None:
     assert "<!-- scores" not in results + leaks
 
 
+def test_configuration_page_lists_every_field() -> None:
+    page = HOOKS.on_page_markdown((DOCS / "reference" / "configuration.md").read_text(encoding="utf-8"))
+    assert HOOKS.CONFIGURATION not in page
+    assert "| `span_keep_ratio` | `0.2` | in (0, 5] | processor | The pruner keeps" in page
+    assert all(page.count(f"| `{name}` | ") == 1 for name in HOOKS.FIELDS)
+
+
 def test_every_score_of_the_checkpoint_is_shown_under_a_plain_name() -> None:
     scores = json.loads(HOOKS.SCORES.read_text(encoding="utf-8"))
     results = HOOKS.filled((DOCS / "results.md").read_text(encoding="utf-8"))

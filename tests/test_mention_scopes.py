@@ -83,7 +83,7 @@ def test_scopes_survive_saving(model: CorefELModel, processor: CorefELProcessor,
     pipeline = CorefELPipeline(model=model, processor=processor, task="coref-el")
     pipeline.save_pretrained(tmp_path)
     loaded = CorefELPipeline(model=CorefELModel.from_pretrained(tmp_path).eval(), task="coref-el")
-    assert loaded.processor.settings["mention_scopes"] == SCOPES
+    assert loaded.processor.settings.mention_scopes == SCOPES
     documents = [Document(TEXT, mention_scope=scope) for scope in ("named", "all")]
     for before, after in zip(pipeline.annotate(documents), loaded.annotate(documents), strict=True):
         assert [(c.entity, [m.offsets for m in c.mentions]) for c in before.clusters] == [
@@ -113,5 +113,5 @@ def test_a_processor_from_before_scopes_has_none(processor: CorefELProcessor, tm
     del content["mention_scopes"]
     path.write_text(json.dumps(content))
     loaded = CorefELProcessor.from_pretrained(tmp_path)
-    assert loaded.settings["mention_scopes"] is None
+    assert loaded.settings.mention_scopes is None
     assert loaded.encode(TEXT).scope == 0

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import copy
-import inspect
 import warnings
-from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -13,42 +11,21 @@ from typing import Any
 from transformers import AutoConfig, PretrainedConfig
 
 from .configuration.field_checks import (
-    NUMBERS,
     SCOPE_FIELDS,
     check_encoder_sizes,
+    check_field,
     check_kept_spans,
-    check_number,
     check_scopes,
     check_spelling,
 )
-from .heads import EDGE_ACTIVATIONS, HEADS, ROOT_SCORES
+from .configuration.fields import FIELDS
+from .configuration.reading_settings import longest_span
+from .heads import HEAD_MODULES, HEADS
+from .heads.registry import check_groups, check_head, check_head_options
 from .loading.foreign_code import encoder_config_of, refuse_code, without_code
 from .utils.json_files import read_json_object
 
-__all__ = ["HEADS", "HEAD_MODULES", "OWN_FIELDS", "SCOPE_FIELDS", "CorefELConfig", "longest_span", "readable_positions"]
-
-# Parameters that a head may need beyond encoder, spans and pruner.
-HEAD_MODULES = ("pairs", "entities", "pair_root", "entity_root", "nil")
-_CHOICES = {
-    "head": HEADS,
-    "root_score": ROOT_SCORES,
-    "edge_activation": EDGE_ACTIVATIONS,
-}
-_FLAGS = (
-    "use_width_prior",
-    "use_candidate_prior",
-    "use_entity_product",
-    "use_entity_context",
-    "use_entity_support",
-    "use_pair_entities",
-    "use_pair_matches",
-    "use_pair_definitions",
-    "use_speakers",
-    "forbid_nested",
-)
-
-# Parameters of `CorefELConfig` that are no fields.
-_SPECIAL = ("self", "kwargs")
+__all__ = ["HEADS", "HEAD_MODULES", "OWN_FIELDS", "SCOPE_FIELDS", "CorefELConfig", "readable_positions"]
 
 # Encoders that count positions from the padding's id on, and so never use the first ones.
 _COUNT_FROM_PADDING = {
@@ -79,19 +56,14 @@ def readable_positions(encoder_config: PretrainedConfig) -> int | None:
     return positions
 
 
-def longest_span(fields: Mapping[str, Any]) -> int:
-    """Words of the longest span of any scope, from the fields of a configuration or the settings of a processor."""
-    scopes = (fields["mention_scopes"] or {}).values()
-    return max([fields["max_span_words"], *(scope.get("max_span_words", 0) for scope in scopes)])
-
-
 class CorefELConfig(PretrainedConfig):
     """Everything that shapes a `CorefELModel`. Sizes default to the paper's (Zaporojets et al., 2022).
 
     Args:
         encoder_config: Configuration of the text encoder (any `AutoModel` kind), as an object or a dict.
         head: Which structure is predicted: ``standalone_coref``, ``standalone_linking``, ``local``
-            (softmax over antecedents and candidates) or ``global`` (spanning trees, matrix-tree theorem).
+            (softmax over antecedents and candidates), ``global`` (spanning trees, matrix-tree theorem), or another one
+            of `hf_corefel.heads.HEADS`.
         root_score: Score of root → span in the global head: ``paper`` is eq. (3) with a learned root vector
             and Φp(root) = 0; ``original`` is the research code's linker score of a root vector, without Φp.
         edge_activation: ``none`` weighs an edge exp(score) as in the paper, ``arsinh`` exp(asinh(score)) as in
@@ -142,6 +114,9 @@ class CorefELConfig(PretrainedConfig):
         window_overlap: Pieces that neighbouring windows share; 0 as in the paper.
         head_modules: Parameter groups that the model carries beyond the active head's own; kept up to date by
             `CorefELModel.set_head` so that switching heads loses nothing on saving.
+        head_options: Options of heads, by the name of the head: ``{"mine": {"margin": 0.5}}``. Those of the global head
+            are the fields ``root_score`` and ``edge_activation``.
+        initializer_range: As in every configuration of transformers; parameters of this package do not depend on it.
 
     Raises:
         ValueError: When a value is out of range; the message names the field and what it may be.
@@ -188,6 +163,7 @@ class CorefELConfig(PretrainedConfig):
         window_size: int = 384,
         window_overlap: int = 0,
         head_modules: list[str] | None = None,
+        head_options: dict[str, dict[str, Any]] | None = None,
         initializer_range: float = 0.02,
         **kwargs: Any,
     ) -> None:
@@ -238,6 +214,7 @@ class CorefELConfig(PretrainedConfig):
         self.window_size = window_size
         self.window_overlap = window_overlap
         self.head_modules = list(head_modules) if isinstance(head_modules, list | tuple) else head_modules or []
+        self.head_options = {} if head_options is None else copy.deepcopy(head_options)
         self.initializer_range = initializer_range
         for name in kwargs:
             # A later version's field is kept, as transformers does; a misspelt one would be, too.
@@ -255,20 +232,12 @@ class CorefELConfig(PretrainedConfig):
 
         Called here and again by the model, because ``from_pretrained(folder, head=...)`` sets fields afterwards.
         """
-        for name, choices in _CHOICES.items():
-            value = getattr(self, name)
-            if value not in choices:
-                raise ValueError(f"CorefELConfig.{name} must be one of {', '.join(choices)}; got {value!r}")
-        for name in NUMBERS:
-            check_number(name, getattr(self, name), f"CorefELConfig.{name}")
-        for name in _FLAGS:
-            if not isinstance(getattr(self, name), bool):
-                raise ValueError(f"CorefELConfig.{name} must be True or False; got {getattr(self, name)!r}")
+        check_head(self.head, "CorefELConfig.head")
+        for name in FIELDS:
+            check_field(name, getattr(self, name), f"CorefELConfig.{name}")
         check_scopes(self.mention_scopes, "CorefELConfig.mention_scopes")
-        modules = self.head_modules if isinstance(self.head_modules, list) else [self.head_modules]
-        unknown = [name for name in modules if name not in HEAD_MODULES]
-        if unknown:
-            raise ValueError(f"CorefELConfig.head_modules may name {', '.join(HEAD_MODULES)}; got {unknown[0]!r}")
+        check_head_options(self.head_options, "CorefELConfig.head_options")
+        check_groups(self.head_modules, "CorefELConfig.head_modules")
         check_kept_spans(vars(self), "CorefELConfig.")
         if self.window_overlap >= self.window_size - 2:
             raise ValueError(
@@ -289,10 +258,17 @@ class CorefELConfig(PretrainedConfig):
         fields = {name: getattr(self, name) for name in OWN_FIELDS if name != "encoder_config"}
         return {**fields, "vocab_size": getattr(self.encoder_config, "vocab_size", None)}
 
+    def to_dict(self) -> dict[str, Any]:
+        """As `PretrainedConfig.to_dict`; no options of heads are written where there are none, as of old."""
+        fields: dict[str, Any] = super().to_dict()
+        if not fields.get("head_options"):
+            fields.pop("head_options", None)
+        return fields
+
     @property
     def longest_span(self) -> int:
         """Words of the longest span of any scope."""
-        return longest_span(vars(self))
+        return longest_span(self.max_span_words, self.mention_scopes)
 
     @classmethod
     def from_dict(cls, config_dict: dict[str, Any], **kwargs: Any) -> Any:
@@ -342,4 +318,4 @@ class CorefELConfig(PretrainedConfig):
         return self.encoder_config
 
 
-OWN_FIELDS = tuple(name for name in inspect.signature(CorefELConfig.__init__).parameters if name not in _SPECIAL)
+OWN_FIELDS = tuple(FIELDS)

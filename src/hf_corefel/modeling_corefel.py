@@ -1,4 +1,4 @@
-"""The model: encoder over windows, spans, pruner, scorers, and one of four heads. Wiring only."""
+"""The model: encoder over windows, spans, pruner, scorers, and a head. Wiring only."""
 
 from __future__ import annotations
 
@@ -14,15 +14,28 @@ from transformers.utils import logging
 
 from .configuration.field_checks import refuse_unknown
 from .configuration_corefel import OWN_FIELDS, CorefELConfig, readable_positions
-from .heads import EdgeScores, GoldClustering, Head, make_head
-from .heads.modules import ENTITIES, ENTITY_ROOT, NIL, PAIR_ROOT, PAIRS, PREFIXES, modules_of
-from .layers import EntityScorer, MentionPruner, PairScorer, SpanRepresentation, WindowEncoder, indivisible_modules
+from .heads import (
+    ENTITIES,
+    ENTITY_ROOT,
+    NIL,
+    PAIR_ROOT,
+    PAIRS,
+    EdgeScores,
+    GoldClustering,
+    Head,
+    RetainedSpans,
+    make_head,
+)
+from .heads.parameter_groups import OWN_SCORERS, place_of
+from .heads.registry import parameter_groups
+from .layers import MentionPruner, SpanRepresentation, WindowEncoder, indivisible_modules
 from .layers.entities import expected_entities
 from .layers.enumerated import SpanTensors, score_spans
+from .layers.head_modules import add_head_modules
 from .layers.matches import match_features
 from .layers.model_output import CorefELOutput
 from .layers.nesting import containing_spans, either_way, twin_spans
-from .layers.relations import relations_of, relations_of_kept, rows_of_kept
+from .layers.relations import relations_of_kept, rows_of_kept
 from .loading.encoders import make_encoder, reads_padding, text_encoder
 from .loading.foreign_code import loading_from, mark_foreign, read_encoder_config
 from .loading.repositories import HubOptions, checked_name
@@ -106,50 +119,12 @@ class CorefELModel(CorefELPreTrainedModel):
             config.width_embedding_size if config.use_width_prior else 0,
         )
         self._modules_of_heads: set[str] = set()
-        self._add_modules(set(config.head_modules) | modules_of(config.head, config.root_score))
+        self._add_modules(set(config.head_modules) | self._active_groups)
 
     def _add_modules(self, names: set[str]) -> None:
         """Creates the scorers and vectors of `names` that do not exist yet; their values are uninitialised."""
-        config, has = self.config, self._modules_of_heads
-        # A vector needs the scorer that it belongs to.
-        owners = {PAIR_ROOT: PAIRS, ENTITY_ROOT: ENTITIES, NIL: ENTITIES}
-        names = names | {owners[name] for name in names if name in owners}
-        if PAIRS in names - has:
-            self.pairs = PairScorer(
-                self.spans.size,
-                config.pair_ffnn_size,
-                config.ffnn_depth,
-                config.dropout,
-                config.distance_embedding_size,
-                config.pair_product_dim,
-                with_root=PAIR_ROOT in names,
-                use_matches=config.use_pair_matches,
-                entity_size=config.entity_vector_size if config.use_pair_entities else 0,
-                relations={name: size for name, (size, _) in relations_of(config).items()},
-            )
-        elif PAIR_ROOT in names - has:
-            self.pairs.add_root()
-        if ENTITIES in names - has:
-            self.entities = EntityScorer(
-                self.spans.size,
-                config.entity_vector_size,
-                config.entity_ffnn_size,
-                config.ffnn_depth,
-                config.dropout,
-                config.use_candidate_prior,
-                with_nil=NIL in names,
-                with_root=ENTITY_ROOT in names,
-                use_product=config.use_entity_product,
-                use_context=config.use_entity_context,
-                use_support=config.use_entity_support,
-            )
-        else:
-            if NIL in names - has:
-                self.entities.add_nil()
-            if ENTITY_ROOT in names - has:
-                self.entities.add_root()
-        self._modules_of_heads = has | names
-        config.head_modules = sorted(self._modules_of_heads)
+        self._modules_of_heads = add_head_modules(self, names, self._modules_of_heads)
+        self.config.head_modules = sorted(self._modules_of_heads)
 
     @property
     def head(self) -> Head:
@@ -157,10 +132,15 @@ class CorefELModel(CorefELPreTrainedModel):
         return make_head(self.config)
 
     @property
+    def _active_groups(self) -> set[str]:
+        """Names of the parameter groups that the active head scores with."""
+        return parameter_groups(self.head, self.config.head)
+
+    @property
     def _ddp_params_and_buffers_to_ignore(self) -> list[str]:
         """Parameters that only other heads use: they get no gradient, for which DistributedDataParallel would wait."""
-        idle = self._modules_of_heads - modules_of(self.config.head, self.config.root_score)
-        parts: list[Any] = [attrgetter(PREFIXES[name])(self) for name in idle]
+        idle = self._modules_of_heads - self._active_groups
+        parts: list[Any] = [attrgetter(place_of(name))(self) for name in idle]
         unused = {value for part in parts for value in (part.parameters() if isinstance(part, nn.Module) else [part])}
         return [name for name, value in self.named_parameters() if value in unused]
 
@@ -168,7 +148,7 @@ class CorefELModel(CorefELPreTrainedModel):
         """Makes `head` the active one, keeping every parameter that exists.
 
         Args:
-            head: One of `hf_corefel.configuration_corefel.HEADS`.
+            head: One of `hf_corefel.heads.HEADS`.
 
         Returns:
             Names of the parameters that were newly initialised, because no head before needed them: they
@@ -184,7 +164,7 @@ class CorefELModel(CorefELPreTrainedModel):
             self.config.head = previous
             raise
         before = set(self.state_dict())
-        self._add_modules(modules_of(head, self.config.root_score))
+        self._add_modules(self._active_groups)
         missing = sorted(set(self.state_dict()) - before)
         if missing:
             self._initialize_missing(missing)
@@ -198,7 +178,7 @@ class CorefELModel(CorefELPreTrainedModel):
     def _initialize_missing(self, names: list[str]) -> None:
         # Of the scorers alone: the encoder's weights may be quantised, which are neither cast nor copied.
         reference = self.pruner.project.weight
-        for part in ("pairs", "entities"):
+        for part in ("pairs", "entities", OWN_SCORERS):
             module = getattr(self, part, None)
             if module is not None:
                 kept = {n: v.clone() for n, v in module.state_dict().items() if f"{part}.{n}" not in names}
@@ -327,7 +307,8 @@ class CorefELModel(CorefELPreTrainedModel):
         spans = vectors_at(index, mask)
         slots = index.unsqueeze(-1).expand(-1, -1, candidates.shape[-1])
         kept_candidates = candidates.gather(1, slots).masked_fill(~mask.unsqueeze(-1), -1)
-        needs = modules_of(config.head, config.root_score)
+        head = self.head
+        needs = head.needs
         mention, link = span_scores.gather(1, index), spans.new_zeros(kept_candidates.shape)
         kept_priors = log_priors.gather(1, slots)
         root_pair = nil = None
@@ -350,7 +331,7 @@ class CorefELModel(CorefELPreTrainedModel):
             labels = {"definitions": span_definitions, "speakers": span_speakers}
             pair = self.pairs(
                 spans,
-                antecedents_only=config.head != "global",
+                antecedents_only=head.antecedents_only,
                 matches=matches,
                 meanings=meanings,
                 relations=relations_of_kept(config, labels, index, mask),
@@ -362,6 +343,11 @@ class CorefELModel(CorefELPreTrainedModel):
                 raise ValueError("span_characters, span_cores: needed with forbid_nested; CorefELProcessor gives them")
             contains = containing_spans(rows_of_kept(span_characters, index), mask)
             twins = twin_spans(contains, rows_of_kept(span_cores, index))
+        own = None
+        if head.own_scores:
+            retained = RetainedSpans(spans, mask, mention, kept_candidates, kept_priors, entity_vectors)
+            scorers: Any = self.own_scorers[config.head]
+            own = {name: scorers[name](retained) for name in head.own_scores}
         output = CorefELOutput(
             span_scores=span_scores,
             kept=kept,
@@ -373,6 +359,7 @@ class CorefELModel(CorefELPreTrainedModel):
             candidates=kept_candidates,
             contains=contains,
             twins=twins,
+            own_scores=own,
         )
         if gold_clusters is None:
             return output
@@ -394,6 +381,7 @@ class CorefELModel(CorefELPreTrainedModel):
             nil=output.nil,
             root_score=self.config.root_score,
             forbidden=either_way(output.contains, output.twins),
+            own=output.own_scores or {},
         ).at_least_float32()
 
     # Trees are numpy's work, of which tracing makes a graph for every size and none that is faster.

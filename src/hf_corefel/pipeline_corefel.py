@@ -17,6 +17,7 @@ from torch.utils.data import Dataset
 from transformers import AutoModel, Pipeline
 from transformers.pipelines import PIPELINE_REGISTRY
 
+from .configuration.fields import FIELDS, READING_FIELDS
 from .decoding.annotating import AnnotationOptions, annotate_batch
 from .documents import AnnotatedDocument, Document
 from .documents.extra_fields import ExtraFields
@@ -27,7 +28,7 @@ from .hub.publishing import save_stub
 from .kb import KnowledgeBase
 from .kb.entity_vectors import projects_from, title_vectorizer
 from .loading.adapters import plain_module
-from .loading.agreement import check_agreement
+from .loading.agreement import check_agreement, settled_settings
 from .loading.processors import options_beside, processor_beside
 from .loading.repositories import HubOptions, checked_name
 from .loading.silence import DefaultCheckpoint, unsaid_default, without_note_of_device
@@ -117,10 +118,11 @@ class CorefELPipeline(Pipeline):
         check_batching(kwargs)
         options = options_beside(model, {name: kwargs.pop(name, None) for name in HubOptions.names()})
         model.check_weights()
-        verify = verify and processor is None
+        verify, given = verify and processor is None, isinstance(processor, CorefELProcessor)
         own_knowledge_base = knowledge_base is None
         processor = processor_beside(model, processor, knowledge_base, options, kwargs.pop("trust_remote_code", None))
-        check_agreement(model, processor)
+        settings = settled_settings(model, processor, given=given)
+        check_agreement(model, processor, settings)
         kwargs.pop("tokenizer", None)
         with without_note_of_device() if model.origin is not None and model.origin.default else nullcontext():
             super().__init__(model=model, **kwargs)
@@ -143,6 +145,8 @@ class CorefELPipeline(Pipeline):
                 own_knowledge_base=own_knowledge_base,
                 own_weights=not model.origin.quantized,
             )
+        if settings != processor.settings:
+            processor.settings = settings  # after the fingerprint, which is of those that were saved
 
     def _sanitize_parameters(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
         before, after = split_parameters(kwargs, TASK)
@@ -305,7 +309,10 @@ class CorefELPipeline(Pipeline):
         return [next(annotated) if len(document.spans) else _unread(document, asked) for document in encoded]
 
     def save_pretrained(self, save_directory: str | Path, **kwargs: Any) -> None:
-        """Writes model, processor and their fingerprint to one folder."""
+        """Writes model, processor and their fingerprint to one folder, in which both say how texts were read here."""
+        for name in READING_FIELDS:
+            if "model" not in FIELDS[name].read_by:
+                setattr(self.model.config, name, getattr(self.processor.settings, name))
         self.model.save_pretrained(save_directory, **kwargs)
         self.processor.save_pretrained(save_directory)
         if self._pushing:

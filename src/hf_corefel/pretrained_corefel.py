@@ -82,6 +82,8 @@ class CorefELPreTrainedModel(PreTrainedModel):
                 nn.init.zeros_(module.bias)
         elif isinstance(module, nn.Embedding):
             nn.init.normal_(module.weight, std=0.1)
+        elif callable(reset := getattr(module, "reset_parameters", None)):
+            reset()  # a module that a head brings for a score of its own
         if isinstance(module, PairScorer | EntityScorer):
             for name, parameter in module.named_parameters(recurse=False):
                 if name in ("root", "nil"):

@@ -13,9 +13,11 @@ from torch import Tensor
 from transformers.utils import cached_file
 
 from .configuration.field_checks import refuse_unknown
-from .configuration.processor_settings import SETTINGS, SETTINGS_FILE, check_settings, read_settings, write_settings
+from .configuration.fields import READING_FIELDS
+from .configuration.processor_settings import SETTINGS_FILE, read_settings, write_settings
+from .configuration.reading_settings import ReadingSettings
 from .configuration_corefel import CorefELConfig
-from .documents import MENTION_SCOPES, Candidate, Document, DocumentError
+from .documents import Candidate, Document, DocumentError
 from .kb import KNOWLEDGE_BASE_FOLDER, KnowledgeBase
 from .loading.adapters import place_of
 from .loading.foreign_code import loading_from
@@ -62,6 +64,9 @@ class CorefELProcessor:
     # As the processors of transformers have it: the first is what an input's length is read from.
     model_input_names = ("input_ids",)
 
+    chosen_settings: frozenset[str] = frozenset()
+    """Which settings the caller chose after they were saved, here or in `from_pretrained`."""
+
     def __init__(self, tokenizer: Any, knowledge_base: KnowledgeBase, config: CorefELConfig | None = None) -> None:
         config = config or CorefELConfig(entity_vector_size=knowledge_base.vector_size)
         if knowledge_base.vector_size != config.entity_vector_size:
@@ -69,17 +74,38 @@ class CorefELProcessor:
                 f"knowledge_base: its entity vectors are {knowledge_base.vector_size} wide, but "
                 f"config.entity_vector_size is {config.entity_vector_size}; build it with that width"
             )
-        self._setup(tokenizer, knowledge_base, {name: getattr(config, name) for name in SETTINGS})
+        self._setup(tokenizer, knowledge_base, ReadingSettings.of(config))
 
-    def _setup(self, tokenizer: Any, knowledge_base: KnowledgeBase, settings: dict[str, Any]) -> None:
+    def _setup(self, tokenizer: Any, knowledge_base: KnowledgeBase, settings: ReadingSettings) -> None:
         self.tokenizer = tokenizer
         self.knowledge_base = knowledge_base
-        self.settings = settings
         self._split_pieces = PieceTokenizer(tokenizer)
-        special = len(self._split_pieces.prefix) + len(self._split_pieces.suffix)
-        self._capacity = settings["window_size"] - special
-        if self._capacity <= settings["window_overlap"]:
-            raise ValueError(f"config.window_size ({settings['window_size']}) leaves no room beside special tokens")
+        self._settings, self._capacity = settings, self._room(settings)
+
+    def _room(self, settings: ReadingSettings) -> int:
+        """Pieces of the text in a window.
+
+        Raises:
+            ValueError: When there is no room for any.
+        """
+        capacity = settings.window_size - len(self._split_pieces.prefix) - len(self._split_pieces.suffix)
+        if capacity <= settings.window_overlap:
+            raise ValueError(f"config.window_size ({settings.window_size}) leaves no room beside special tokens")
+        return capacity
+
+    @property
+    def settings(self) -> ReadingSettings:
+        """How texts are read. They are replaced as a whole: ``p.settings = p.settings.replace(max_candidates=4)``."""
+        return self._settings
+
+    @settings.setter
+    def settings(self, settings: ReadingSettings) -> None:
+        if not isinstance(settings, ReadingSettings):
+            raise TypeError(f"settings: expected ReadingSettings, got {type(settings).__name__}; see settings.replace")
+        self._capacity = self._room(settings)
+        before, self._settings = self._settings, settings
+        changed = [name for name in READING_FIELDS if getattr(before, name) != getattr(settings, name)]
+        self.chosen_settings = self.chosen_settings | frozenset(changed)
 
     # Loading and saving -------------------------------------------------------------------------------
 
@@ -134,8 +160,8 @@ class CorefELProcessor:
         """
         name = checked_name(pretrained_model_name_or_path, "processor")
         options, trust = HubOptions.pick(kwargs), kwargs.pop("trust_remote_code", None) is True
-        changed = {field: kwargs.pop(field) for field in SETTINGS if field in kwargs}
-        known = {*HubOptions.names(), "trust_remote_code", *SETTINGS}
+        changed = {field: kwargs.pop(field) for field in READING_FIELDS if field in kwargs}
+        known = {*HubOptions.names(), "trust_remote_code", *READING_FIELDS}
         # Names that begin with an underscore are what the Auto classes tell each other.
         refuse_unknown((key for key in kwargs if not key.startswith("_")), known, "CorefELProcessor.from_pretrained")
         name, options = place_of(SETTINGS_FILE, name, options)
@@ -143,7 +169,8 @@ class CorefELProcessor:
             path = cached_file(name, SETTINGS_FILE, **options.to_kwargs())
             settings = read_settings(path)
             if changed:
-                settings = check_settings({**settings, **changed}, "CorefELProcessor.from_pretrained: ")
+                chosen = {**settings.to_dict(), **changed}
+                settings = ReadingSettings.checked(chosen, "CorefELProcessor.from_pretrained: ")
             if isinstance(knowledge_base, str | Path):
                 knowledge_base = KnowledgeBase.from_pretrained(knowledge_base)
             if knowledge_base is None:
@@ -155,6 +182,7 @@ class CorefELProcessor:
                 processor._setup(tokenizer, knowledge_base, settings)
             except ValueError as error:
                 raise ValueError(f"{path}: {error}") from error
+            processor.chosen_settings = frozenset(changed)
         return processor
 
     def with_knowledge_base(self, knowledge_base: KnowledgeBase) -> CorefELProcessor:
@@ -166,6 +194,7 @@ class CorefELProcessor:
             )
         processor = type(self).__new__(type(self))
         processor._setup(self.tokenizer, knowledge_base, self.settings)
+        processor.chosen_settings = self.chosen_settings
         return processor
 
     # Encoding -----------------------------------------------------------------------------------------
@@ -223,7 +252,7 @@ class CorefELProcessor:
         pieces = self._split_pieces(reading, words)
         ends = pieces.last[pieces.last >= 0] + 1
         sentences = pieces.last[words.ends_sentence & (pieces.last >= 0)] + 1
-        windows = lay_out_windows(len(pieces), ends, sentences, self._capacity, settings["window_overlap"])
+        windows = lay_out_windows(len(pieces), ends, sentences, self._capacity, settings.window_overlap)
 
         def known(surfaces: list[str]) -> np.ndarray:
             return np.asarray(self.knowledge_base.lookup(surfaces, 1)[0][:, 0] >= 0)
@@ -232,8 +261,8 @@ class CorefELProcessor:
             text,
             words,
             pieces,
-            settings["max_span_words"],
-            settings["max_span_pieces"],
+            settings.max_span_words,
+            settings.max_span_pieces,
             mentions=document.mentions,
             spans=document.spans,
             candidates=document.candidates,
@@ -241,9 +270,9 @@ class CorefELProcessor:
         )
         if document.mentions is not None:
             spans = read_inner_names(text, spans, words, pieces, known)
-        wanted = int(settings["span_keep_ratio"] * len(words)) + 1
-        wanted = max(wanted, settings["min_kept_spans"])
-        limit = min(settings["max_kept_spans"] if max_kept_spans is None else max_kept_spans, wanted)
+        wanted = int(settings.span_keep_ratio * len(words)) + 1
+        wanted = max(wanted, settings.min_kept_spans)
+        limit = min(settings.max_kept_spans if max_kept_spans is None else max_kept_spans, wanted)
         if limit < wanted and document.mentions is None:
             warnings.append(
                 f"only the best {limit} spans of this long document were kept instead of {wanted} (max_kept_spans, "
@@ -274,25 +303,23 @@ class CorefELProcessor:
             warnings=warnings,
         )
 
-    def _scope(self, document: Document) -> tuple[int, dict[str, Any]]:
+    def _scope(self, document: Document) -> tuple[int, ReadingSettings]:
         """Number of a document's mention scope, and the settings under it."""
-        scopes: dict[str, dict[str, Any]] = self.settings["mention_scopes"] or {}
-        name = document.mention_scope
+        scopes, name = self.settings.scope_names, document.mention_scope
         if name is not None and name not in scopes:
-            known = f"takes {', '.join(scopes)}" if scopes else "was trained with one scope only; leave it out"
+            listed = ", ".join(self.settings.mention_scopes or ())
+            known = f"takes {listed}" if scopes else "was trained with one scope only; leave it out"
             raise DocumentError(f"{document.name}.mention_scope: {name!r}, but this model {known}")
         if not scopes:
             return 0, self.settings
-        # Not in the order of the dict, which saving a configuration sorts.
-        names = [known for known in MENTION_SCOPES if known in scopes]
-        number = 0 if name is None else names.index(name)
-        return number, {**self.settings, **scopes[names[number]]}
+        number = 0 if name is None else scopes.index(name)
+        return number, self.settings.of_scope(scopes[number])
 
     def _candidates(
         self, document: Document, spans: SpanTable, warnings: list[str]
     ) -> tuple[np.ndarray, np.ndarray, list[str], np.ndarray]:
         """Candidates of every span ``[S, K]`` as rows of the document's entities, log priors, names, ids."""
-        limit, kb = self.settings["max_candidates"], self.knowledge_base
+        limit, kb = self.settings.max_candidates, self.knowledge_base
         offsets = spans.offsets.tolist()
         found, priors = kb.lookup([document.text[begin:end] for begin, end in spans.named.tolist()], limit)
         found, priors = found.astype(np.int64), priors.astype(np.float32)

@@ -144,7 +144,7 @@ def test_span_recall_counts_what_is_enumerated_and_what_is_kept(tiny_folder: Pat
     assert (recall.gold, recall.enumerated) == (4, 2)
     assert 1 <= recall.kept <= 2
     none = load_pipeline(tiny_folder)
-    none.processor.settings["max_kept_spans"] = 1
+    none.processor.settings = none.processor.settings.replace(max_kept_spans=1)
     assert recall_of_spans(none, [Document(text, clusters=gold)]).kept <= 1
 
 

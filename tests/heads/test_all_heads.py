@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -20,6 +21,8 @@ from hf_corefel.heads import (
     StandaloneLinkingHead,
     make_head,
 )
+from hf_corefel.trees import distribution
+from hf_corefel.trees.graph import TreeGraph
 
 MakeDocuments = Callable[..., tuple[EdgeScores, GoldClustering]]
 FLOATS = ("mention", "link", "pair", "root_pair", "nil")
@@ -155,5 +158,32 @@ def test_make_head_passes_the_activation_to_the_global_head() -> None:
 
 
 def test_unknown_head_is_named() -> None:
-    with pytest.raises(ValueError, match=r"^head: expected one of .*, got 'beam'"):
+    with pytest.raises(ValueError, match=r"^unknown head 'beam'; known are standalone_coref, .*global"):
         make_head(SimpleNamespace(head="beam", edge_activation="none"))
+
+
+def test_documentation_says_what_each_head_predicts_and_takes() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "concepts" / "heads.md").read_text(encoding="utf-8")
+    for name, head in HEADS.items():
+        assert f"| `{name}` | {head.summary} |" in page
+        assert all(f"| `{option}` | " in page for option in head.options)
+
+
+@pytest.mark.parametrize("name", HEADS)
+def test_posterior_is_computed_once_and_gives_what_decode_and_marginals_give(
+    name: str, make_documents: MakeDocuments, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scores, _ = make_documents([5, 3], seed=3)
+    head = HEADS[name]()
+    posterior = head.posterior(scores)
+    decoding, (edges, entities) = head.decode(scores), head.marginals(scores)
+    assert torch.equal(posterior.decoding.parents, decoding.parents)
+    again = posterior.marginals
+    for found, expected in zip((*again.edges, *again.entities), (*edges, *entities), strict=True):
+        assert torch.equal(found, expected)
+    assert posterior.decoding is posterior.decoding and posterior.marginals is posterior.marginals
+    if name == "global":
+        graphs = []
+        monkeypatch.setattr(distribution, "TreeGraph", lambda *given: graphs.append(given) or TreeGraph(*given))
+        posterior = head.posterior(scores)
+        assert posterior.decoding and posterior.marginals and len(graphs) == len(scores.mask)

@@ -216,5 +216,5 @@ def test_activation_keeps_missing_edges_and_finite_gradients() -> None:
 
 
 def test_unknown_activation_is_named() -> None:
-    with pytest.raises(ValueError, match=r"^edge_activation: expected one of none, arsinh, got 'relu'"):
+    with pytest.raises(ValueError, match=r"^edge_activation must be one of none, arsinh; got 'relu'"):
         GlobalHead("relu")

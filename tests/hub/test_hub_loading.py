@@ -168,7 +168,7 @@ def test_every_part_comes_from_the_revision(
             loaded = load_pipeline("acme/revised", **options)
         processor = loaded.processor
         weight = loaded.model.pruner.project.weight.sum().item()
-        return [processor.encode("Oslo").entities, processor.settings["max_span_words"], weight]
+        return [processor.encode("Oslo").entities, processor.settings.max_span_words, weight]
     """
     weight = model.pruner.project.weight.sum().item()
     for number, revision in enumerate(["second", repository.branches["second"]]):

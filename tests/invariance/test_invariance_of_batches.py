@@ -47,7 +47,7 @@ def test_every_form_of_input_in_any_order(annotate: CorefELPipeline, alone: Alon
     found = [mention.offsets for cluster in alone(anchor).clusters for mention in cluster.mentions]
     table = split_words(anchor)
     words = list(zip(table.begin.tolist(), table.end.tolist(), strict=True))
-    scopes = annotate.processor.settings["mention_scopes"] or {}
+    scopes = annotate.processor.settings.mention_scopes or {}
     documents: list[Text] = [
         anchor,
         "",
@@ -106,7 +106,7 @@ def test_padding_changes_nothing(
         plain = model(**inputs)
     length = inputs["input_ids"].shape[2]
     # The encoder may read no more than a full window.
-    wider = min(length + pieces, processor.settings["window_size"])
+    wider = min(length + pieces, processor.settings.window_size)
     pad = torch.nn.functional.pad
     for name, value in (("input_ids", processor.tokenizer.pad_token_id), ("attention_mask", 0)):
         inputs[name] = pad(inputs[name], (0, wider - length, 0, windows), value=value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,34 @@ def another_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (facts / "entry_points.txt").write_text(points)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "others", raising=False)
+
+
+@pytest.mark.parametrize("first", ["question", "import"])
+def test_a_package_may_both_name_a_thing_and_register_it(
+    things: Registry[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: str
+) -> None:
+    """Functions, classes and values, whichever comes first; but no other package's name."""
+    (tmp_path / "doubles.py").write_text(
+        "from builtins import things\n\n\n"
+        "@things.register('function')\ndef theirs():\n    return 'theirs'\n\n\n"
+        "VALUE = theirs.__get__(1)\nthings.register('value', VALUE)\n"
+    )
+    facts = tmp_path / "doubles-1.5.dist-info"
+    facts.mkdir()
+    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: doubles\nVersion: 1.5\n")
+    points = "[hf_corefel.things]\nfunction = doubles:theirs\nvalue = doubles:VALUE\nother = doubles:nothing\n"
+    (facts / "entry_points.txt").write_text(points)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr("builtins.things", things, raising=False)
+    monkeypatch.delitem(sys.modules, "doubles", raising=False)
+    if first == "question":
+        assert things["function"]() == "theirs"
+    else:
+        importlib.import_module("doubles")
+    doubles = sys.modules["doubles"]
+    assert things["function"] is doubles.theirs and things["value"] is doubles.VALUE
+    with pytest.raises(ValueError, match=r"thing 'other': the name is taken"):
+        things.register("other", print)
 
 
 def test_own_things_are_imported_when_they_are_asked_for(things: Registry[Any]) -> None:

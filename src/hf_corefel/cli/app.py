@@ -12,6 +12,7 @@ from ..version import __version__
 from .annotate import annotate
 from .convert import convert
 from .corpus import FormatOption, corpus_app
+from .heads import heads
 from .kb import kb_app
 from .messages import fail, say, warnings_as_messages
 from .options import (
@@ -45,6 +46,7 @@ app.add_typer(kb_app)
 app.command()(annotate)
 app.command()(convert)
 app.command()(publish)
+app.command()(heads)
 
 
 def _show_version(value: bool) -> None:

@@ -1,54 +1,26 @@
-"""What the fields of a configuration may be: one table for the model's configuration and the processor's settings."""
+"""Checks of the fields of a configuration, of the model's and of the processor's settings, by the table in `fields`."""
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any
 
 from ..documents import MENTION_SCOPES
+from .fields import FIELDS
 
 __all__ = [
-    "COUNTS",
     "SCOPE_FIELDS",
     "check_encoder_sizes",
+    "check_field",
     "check_kept_spans",
-    "check_number",
     "check_scopes",
     "check_spelling",
     "numbers_within",
     "refuse_unknown",
 ]
 
-# The least and the most that a count may be. The most is far beyond any use: it tells a damaged or hostile file from a
-# large model before memory is asked for.
-COUNTS: dict[str, tuple[int, int]] = {
-    "max_span_words": (1, 10_000),
-    "max_span_pieces": (1, 100_000),
-    "max_kept_spans": (1, 10_000_000),
-    "width_embedding_size": (1, 100_000),
-    "distance_embedding_size": (1, 100_000),
-    "mention_ffnn_size": (1, 100_000),
-    "pair_ffnn_size": (1, 100_000),
-    "entity_ffnn_size": (1, 100_000),
-    "entity_vector_size": (1, 100_000),
-    "max_candidates": (1, 100_000),
-    "window_size": (1, 1_000_000),
-    "min_kept_spans": (0, 10_000_000),
-    "case_embedding_size": (0, 100_000),
-    "scope_embedding_size": (0, 100_000),
-    "pair_product_dim": (0, 100_000),
-    "ffnn_depth": (0, 100),
-    "window_overlap": (0, 1_000_000),
-}
-_RANGES: dict[str, tuple[Callable[[float], bool], str]] = {
-    "span_keep_ratio": (lambda value: 0.0 < value <= 5.0, "in (0, 5]"),
-    "dropout": (lambda value: 0.0 <= value < 1.0, "in [0, 1)"),
-    "mention_loss_weight": (lambda value: 0.0 <= value < math.inf, "of at least 0"),
-}
-NUMBERS = (*COUNTS, *_RANGES)
 # What a mention scope may set for itself; the rest it takes from the configuration's own fields.
 SCOPE_FIELDS = ("max_span_words", "max_span_pieces", "span_keep_ratio")
 
@@ -64,8 +36,8 @@ _REPEATED = re.compile(r"(^|_)(layers?|groups?|experts?|blocks?|stages?|group_nu
 _MOST_REPEATED, _MOST = 10_000, 1_000_000_000
 
 
-def check_number(name: str, value: Any, where: str) -> None:
-    """Check one of `NUMBERS`.
+def check_field(name: str, value: Any, where: str) -> None:
+    """Check the value of a field of `FIELDS` that is no structure.
 
     Args:
         name: The field.
@@ -75,16 +47,19 @@ def check_number(name: str, value: Any, where: str) -> None:
     Raises:
         ValueError: When it is of another type or out of range.
     """
-    if name in COUNTS:
-        least, most = COUNTS[name]
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise ValueError(f"{where} must be an integer of at least {least}; got {_shown(value)}")
-        if value > most:
-            raise ValueError(f"{where} must be at most {most}; got {_shown(value)}")
-        return
-    holds, text = _RANGES[name]
-    if isinstance(value, bool) or not isinstance(value, int | float) or not holds(value):
-        raise ValueError(f"{where} must be a number {text}; got {_shown(value)}")
+    field = FIELDS[name]
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    match field.kind:
+        case "count" if not (number and isinstance(value, int) and value >= field.least):
+            raise ValueError(f"{where} must be an integer of at least {field.least}; got {_shown(value)}")
+        case "count" if value > field.most:
+            raise ValueError(f"{where} must be at most {field.most}; got {_shown(value)}")
+        case "number" if not (number and field.holds(value)):
+            raise ValueError(f"{where} must be a number {field.expected}; got {_shown(value)}")
+        case "flag" if not isinstance(value, bool):
+            raise ValueError(f"{where} must be True or False; got {_shown(value)}")
+        case "choice" if value not in field.choices:
+            raise ValueError(f"{where} must be one of {', '.join(field.choices)}; got {_shown(value)}")
 
 
 def check_scopes(scopes: Any, where: str) -> None:
@@ -104,7 +79,7 @@ def check_scopes(scopes: Any, where: str) -> None:
         if not isinstance(fields, dict) or not set(fields) <= set(SCOPE_FIELDS):
             raise ValueError(f"{of_scope} must be a dict with any of {', '.join(SCOPE_FIELDS)}; got {_shown(fields)}")
         for field, value in fields.items():
-            check_number(field, value, f"{of_scope}[{field!r}]")
+            check_field(field, value, f"{of_scope}[{field!r}]")
 
 
 def check_kept_spans(fields: Mapping[str, Any], prefix: str) -> None:

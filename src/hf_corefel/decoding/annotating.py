@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from ..documents import Alternative, AnnotatedDocument, Cluster, Mention, Parent
-from ..heads import Decoding, EdgeScores, HeadMarginals
+from ..heads import Decoding, EdgeScores, HeadMarginals, Posterior
 from ..modeling_corefel import CorefELModel, CorefELOutput
 from ..processing_corefel import EncodedDocument
 from ..resolving import resolve_text
@@ -74,7 +74,14 @@ def decode_batch(
         given: Which of the documents bring their mentions; of these no mention is dropped.
     """
     scores = model.edge_scores(output)
-    decoding = _without_nested(model, output, scores, model.head.decode(scores), given)
+    return _decode(model, output, scores, model.head.posterior(scores), given)
+
+
+def _decode(
+    model: CorefELModel, output: CorefELOutput, scores: EdgeScores, posterior: Posterior, given: Sequence[bool] | None
+) -> tuple[Decoding, list[list[DecodedCluster]]]:
+    """As `decode_batch`, of a posterior whose probabilities may be read too."""
+    decoding = _without_nested(model, output, scores, posterior.decoding, given)
     tensors = decoding.parents, scores.entity_ids, scores.mention, scores.mask
     rows = zip(*(tensor.tolist() for tensor in tensors), strict=True)
     clusters = [
@@ -92,8 +99,8 @@ def _without_nested(
         return decoding
     parents = decoding.parents.clone()
     weights = model.head.parent_scores(scores)
-    # A span that the linking head gives no entity is no mention to it; to the others it begins a cluster.
-    alone = -1 if model.config.head == "standalone_linking" else parents.shape[1]
+    # A span without an entity begins a cluster, or is no mention to a head that finds none without one.
+    alone = parents.shape[1] if model.head.finds_nil else -1
     for b in output.contains.flatten(1).any(dim=1).nonzero().flatten().tolist():
         twins, parts = (pairs[b].nonzero().tolist() for pairs in (output.twins, output.contains & ~output.twins))
         spans = DecodedSpans(*(t[b].tolist() for t in (parents, scores.entity_ids, scores.mention, scores.mask)))
@@ -133,10 +140,11 @@ def annotate_batch(
         options: What else the results hold; nothing when None.
     """
     options = options or AnnotationOptions()
-    decoding, clusters = decode_batch(model, output, [document.keep_all for document in documents])
-    marginals = model.head.marginals(model.edge_scores(output))
+    scores = model.edge_scores(output)
+    posterior = model.head.posterior(scores)
+    decoding, clusters = _decode(model, output, scores, posterior, [document.keep_all for document in documents])
     return [
-        _Annotator(document, output, decoding, marginals, b, url, options).annotate(clusters[b])
+        _Annotator(document, output, decoding, posterior.marginals, b, url, options).annotate(clusters[b])
         for b, document in enumerate(documents)
     ]
 

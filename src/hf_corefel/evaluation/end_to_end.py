@@ -240,7 +240,7 @@ def score(
     texts: Sequence[Document] | None = None,
 ) -> dict[str, Any]:
     """The scores that `evaluate_corpus` returns, of predictions in the order of the gold documents."""
-    kb, limit = processor.knowledge_base, processor.settings["max_candidates"]
+    kb, limit = processor.knowledge_base, processor.settings.max_candidates
 
     def candidates(document: Document, mention: Mention) -> set[str]:
         return {candidate.entity for candidate in kb.candidates(document.text[mention.begin : mention.end], limit)}

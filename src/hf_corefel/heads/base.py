@@ -8,14 +8,18 @@ without a tree: the span itself), ``N+1+k`` the span's own k-th candidate, ``-1`
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from ..trees import EdgeMarginals, EntityMarginals
 from ..trees.precision import has_float64, of_device
+from .options import HeadOption
+from .parameter_groups import ScorerSizes
 
 __all__ = [
     "ROOT_SCORES",
@@ -24,6 +28,7 @@ __all__ = [
     "GoldClustering",
     "Head",
     "HeadMarginals",
+    "Posterior",
     "document_entities",
 ]
 
@@ -51,6 +56,7 @@ class EdgeScores:
         root_score: "paper" (equation 3 with Φp(r) = 0) or "original" (no mention term).
         forbidden: Pairs of spans without an edge in either direction, bool [B, N, N] and symmetric: a phrase and its
             own part. None forbids nothing.
+        own: What the head's own scorers gave, by the name of the score; each of a shape that begins with [B, N].
 
     Raises:
         ValueError: If a shape does not fit or ``root_score`` is unknown; the message names the field.
@@ -65,6 +71,7 @@ class EdgeScores:
     nil: Tensor | None = None
     root_score: str = "paper"
     forbidden: Tensor | None = None
+    own: Mapping[str, Tensor] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.root_score not in ROOT_SCORES:
@@ -88,6 +95,9 @@ class EdgeScores:
             value = getattr(self, name)
             if value is not None and tuple(value.shape) != shape:
                 raise ValueError(f"{name}: expected the shape {list(shape)}, got {list(value.shape)}")
+        for name, value in self.own.items():
+            if tuple(value.shape[:2]) != (documents, spans):
+                raise ValueError(f"own[{name!r}]: expected a shape [{documents}, {spans}, …], got {list(value.shape)}")
 
     @property
     def num_spans(self) -> int:
@@ -147,6 +157,7 @@ class EdgeScores:
             pair=self.pair.to(dtype),
             root_pair=None if self.root_pair is None else self.root_pair.to(dtype),
             nil=None if self.nil is None else self.nil.to(dtype),
+            own={name: value.to(dtype) for name, value in self.own.items()},
         )
 
     def double(self) -> EdgeScores:
@@ -154,6 +165,7 @@ class EdgeScores:
         if has_float64(self.mention.device):
             return self.to(torch.float64)
         moved: dict[str, Any] = {name: value.cpu() for name, value in vars(self).items() if isinstance(value, Tensor)}
+        moved["own"] = {name: value.cpu() for name, value in self.own.items()}
         return replace(self, **moved).to(torch.float64)
 
     def at_least_float32(self) -> EdgeScores:
@@ -270,27 +282,94 @@ class HeadMarginals(NamedTuple):
         return HeadMarginals(edges, EntityMarginals(*(of_device(tensor, device) for tensor in self.entities)))
 
 
-class Head(Protocol):
-    """What turns edge scores into a loss, a decoding and probabilities."""
+class Posterior(Protocol):
+    """What a head makes of the edge scores of a batch.
 
-    def loss(self, scores: EdgeScores, gold: GoldClustering) -> Tensor:
-        """The mean over documents of the documents' summed losses, a scalar."""
-        ...
+    Each part is computed when it is first asked for, and once: what both need is shared.
+    """
 
-    def decode(self, scores: EdgeScores) -> Decoding:
+    @property
+    def decoding(self) -> Decoding:
         """The best parent of each span."""
         ...
 
+    @property
+    def marginals(self) -> HeadMarginals:
+        """The probability of each parent and of each entity."""
+        ...
+
+
+class Head(ABC):
+    """What turns edge scores into a loss, a decoding and probabilities.
+
+    A head says of itself what it needs, and everything else reads it there: the configuration which heads and options
+    there are, the model which scores to compute, the card and the documentation what it does. See `HEADS` for how one
+    of another package is made known.
+
+    Args:
+        **options: Values of `options`, which become attributes; their defaults where nothing is said.
+
+    Attributes:
+        summary: What it predicts, as the end of a sentence.
+        options: What it may be told, by name.
+        needs: Which scores it reads, of `hf_corefel.heads.HEAD_MODULES`. Scores that it does not need are 0 or None.
+        own_scores: Names of scores beyond these, each of a scorer that `make_scorer` makes; see `EdgeScores.own`.
+        antecedents_only: Whether it reads pair scores of earlier parents only, which halves the work on pairs.
+        links: Whether it links clusters to entities, so that training needs entities within reach.
+        finds_nil: Whether a mention may be without an entity; where not, a span without one is no mention.
+
+    Raises:
+        ValueError: If there is no such option, or it has a bad value.
+    """
+
+    summary: ClassVar[str]
+    options: ClassVar[Mapping[str, HeadOption]] = {}
+    own_scores: ClassVar[tuple[str, ...]] = ()
+    antecedents_only: ClassVar[bool] = False
+    links: ClassVar[bool] = True
+    finds_nil: ClassVar[bool] = True
+    needs: frozenset[str] = frozenset()
+
+    def __init__(self, **options: Any) -> None:
+        for name, option in self.options.items():
+            setattr(self, name, option.check(options.pop(name, option.default), name))
+        if options:
+            raise ValueError(f"{next(iter(options))}: {type(self).__name__} has no such option")
+
+    def make_scorer(self, name: str, sizes: ScorerSizes) -> nn.Module:
+        """Return a new module that computes one of `own_scores`.
+
+        Called with `RetainedSpans`, it returns floats whose shape begins with [B, N]. The model calls
+        ``reset_parameters`` of every module in it that has the method, and fills linear layers and embeddings itself.
+
+        Args:
+            name: The score.
+            sizes: What it is made for.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not make the scorer {name!r}")
+
+    @abstractmethod
+    def loss(self, scores: EdgeScores, gold: GoldClustering) -> Tensor:
+        """The mean over documents of the documents' summed losses, a scalar."""
+
+    @abstractmethod
+    def posterior(self, scores: EdgeScores) -> Posterior:
+        """The decoding and the probabilities of a batch, computed once however often they are read."""
+
+    @abstractmethod
     def parent_scores(self, scores: EdgeScores) -> Tensor:
         """What each parent of a span counts for in decoding, [B, N, N+1+K] in the numbering of this module.
 
         -inf where there is no edge.
         """
-        ...
+
+    def decode(self, scores: EdgeScores) -> Decoding:
+        """The best parent of each span."""
+        return self.posterior(scores).decoding
 
     def marginals(self, scores: EdgeScores) -> HeadMarginals:
         """The probability of each parent and of each entity."""
-        ...
+        return self.posterior(scores).marginals
 
 
 def document_entities(entity_ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:

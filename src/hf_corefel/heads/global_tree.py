@@ -9,15 +9,20 @@ al., ACL 2022, section on the global approach; NIL clusters have exactly one roo
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
 from ..trees import SpanningTreeDistribution
 from ..trees.precision import of_device
-from .base import Decoding, EdgeScores, GoldClustering, HeadMarginals
+from .base import ROOT_SCORES, Decoding, EdgeScores, GoldClustering, Head, HeadMarginals
+from .options import HeadOption
+from .parameter_groups import ENTITIES, ENTITY_ROOT, PAIR_ROOT, PAIRS
 
-__all__ = ["EDGE_ACTIVATIONS", "GlobalHead", "activate"]
+__all__ = ["EDGE_ACTIVATIONS", "GlobalHead", "TreePosterior", "activate"]
 
 EDGE_ACTIVATIONS = ("none", "arsinh")
 
@@ -40,20 +45,61 @@ def activate(scores: Tensor, edge_activation: str) -> Tensor:
     return torch.asinh(scores.masked_fill(missing, 0.0)).masked_fill(missing, float("-inf"))
 
 
-class GlobalHead:
+class TreePosterior:
+    """The best tree of each document, and the probabilities of edges and entities over all its trees.
+
+    Args:
+        distribution: The distribution over the trees of each document.
+        device: Where the results go.
+    """
+
+    def __init__(self, distribution: SpanningTreeDistribution, device: torch.device) -> None:
+        self.distribution = distribution
+        self._device = device
+
+    @cached_property
+    def decoding(self) -> Decoding:
+        """Parents in the maximum spanning tree of each document."""
+        return Decoding(self.distribution.argmax.parents.to(self._device))
+
+    @cached_property
+    def marginals(self) -> HeadMarginals:
+        """Probability of each edge and of each entity of a span's cluster, over all trees."""
+        return HeadMarginals(self.distribution.edge_marginals, self.distribution.entity_marginals).to(self._device)
+
+
+class GlobalHead(Head):
     """Clusters and links a document by one spanning tree over all its spans and entities.
 
     Args:
         edge_activation: "none" or "arsinh", see `activate`; the same in loss, decoding and marginals.
+        root_score: Which scorer gives the root's edges, one of `ROOT_SCORES`; see `EdgeScores.root`.
 
     Raises:
-        ValueError: If ``edge_activation`` is unknown.
+        ValueError: If one of them is unknown.
     """
 
-    def __init__(self, edge_activation: str = "none") -> None:
-        if edge_activation not in EDGE_ACTIVATIONS:
-            raise ValueError(f"edge_activation: expected one of {', '.join(EDGE_ACTIVATIONS)}, got {edge_activation!r}")
-        self.edge_activation = edge_activation
+    summary = "one spanning tree over the document's root, entities and spans"
+    options: ClassVar[Mapping[str, HeadOption]] = {
+        "edge_activation": HeadOption(
+            default="none",
+            choices=EDGE_ACTIVATIONS,
+            doc="`arsinh` weighs an edge exp(asinh(score)), `none` exp(score)",
+            is_field=True,
+        ),
+        "root_score": HeadOption(
+            default="paper",
+            choices=ROOT_SCORES,
+            doc="`original` scores the root's edges with the linker, `paper` with the pair scorer and Φp",
+            is_field=True,
+        ),
+    }
+    edge_activation: str
+    root_score: str
+
+    def __init__(self, edge_activation: str = "none", root_score: str = "paper", **options: Any) -> None:
+        super().__init__(edge_activation=edge_activation, root_score=root_score, **options)
+        self.needs = frozenset({PAIRS, ENTITIES, PAIR_ROOT if root_score == "paper" else ENTITY_ROOT})
 
     def distribution(self, scores: EdgeScores) -> SpanningTreeDistribution:
         """The distribution over the trees of each document (log-weights in float64).
@@ -98,17 +144,11 @@ class GlobalHead:
             )
         return -torch.where(possible, log_prob, 0.0).sum() / max(left, 1)
 
-    def decode(self, scores: EdgeScores) -> Decoding:
-        """Parents in the maximum spanning tree of each document."""
-        return Decoding(self.distribution(scores).argmax.parents.to(scores.mention.device))
+    def posterior(self, scores: EdgeScores) -> TreePosterior:
+        """The best tree of each document and the probabilities over all its trees."""
+        return TreePosterior(self.distribution(scores), scores.mention.device)
 
     def parent_scores(self, scores: EdgeScores) -> Tensor:
         """Log-weights of all edges, [B, N, N+1+K]; see `Head`."""
         edges = torch.cat((scores.span_to_span.mT, scores.root.unsqueeze(-1), scores.candidates), dim=-1)
         return activate(edges, self.edge_activation)
-
-    def marginals(self, scores: EdgeScores) -> HeadMarginals:
-        """Probability of each edge and of each entity of a span's cluster, over all trees."""
-        distribution = self.distribution(scores)
-        marginals = HeadMarginals(distribution.edge_marginals, distribution.entity_marginals)
-        return marginals.to(scores.mention.device)

@@ -7,13 +7,16 @@ mention". Edge scores are used as they are, without an activation.
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import torch
 from torch import Tensor
 
 from ..trees import EdgeMarginals, EntityMarginals
-from .base import Decoding, EdgeScores, GoldClustering, HeadMarginals, document_entities
+from .base import Decoding, EdgeScores, GoldClustering, Head, HeadMarginals, document_entities
+from .parameter_groups import ENTITIES, PAIRS
 
-__all__ = ["LocalHead", "propagate_entities"]
+__all__ = ["ChoicePosterior", "LocalHead", "propagate_entities"]
 
 _NO_EDGE = float("-inf")
 
@@ -27,6 +30,16 @@ def _rows(scores: EdgeScores) -> Tensor:
     later = torch.ones_like(scores.pair, dtype=torch.bool).triu()
     antecedents = scores.span_to_span.transpose(1, 2).masked_fill(later, _NO_EDGE)
     return torch.cat((itself, scores.candidates, antecedents), dim=-1)
+
+
+def _gold_rows(scores: EdgeScores, gold: GoldClustering) -> Tensor:
+    """Which of the choices of `_rows` are right, bool [B, N, 1 + K + N]."""
+    gold = gold.within(scores.mask)
+    same = gold.cluster_ids.unsqueeze(2) == gold.cluster_ids.unsqueeze(1)
+    earlier = torch.tril(same & (gold.cluster_ids >= 0).unsqueeze(2) & scores.pair_mask, diagonal=-1)
+    correct = gold.correct_candidates(scores.entity_ids)
+    chosen = torch.cat((correct, earlier), dim=-1)
+    return torch.cat((~chosen.any(dim=-1, keepdim=True), chosen), dim=-1)
 
 
 def propagate_entities(edges: EdgeMarginals, entity_ids: Tensor, mask: Tensor) -> EntityMarginals:
@@ -54,8 +67,46 @@ def propagate_entities(edges: EdgeMarginals, entity_ids: Tensor, mask: Tensor) -
     return EntityMarginals(entities, chains[..., :-1], chains[..., -1])
 
 
-class LocalHead:
+class ChoicePosterior:
+    """The best choice of each span, and the probability of each of its choices.
+
+    Args:
+        scores: The edge scores.
+    """
+
+    def __init__(self, scores: EdgeScores) -> None:
+        self._scores = scores
+
+    @cached_property
+    def decoding(self) -> Decoding:
+        """The best choice of each span; itself is N.
+
+        Equal scores go to the span itself, then to its candidates in their order, then to its
+        antecedents from left to right.
+        """
+        scores = self._scores
+        best = _rows(scores.at_least_float32()).argmax(dim=-1)
+        candidates, spans = scores.num_candidates, scores.num_spans
+        parents = torch.where(best <= candidates, spans + best, best - candidates - 1)
+        return Decoding(parents.masked_fill(~scores.mask, -1))
+
+    @cached_property
+    def marginals(self) -> HeadMarginals:
+        """The softmax of each span, and the entity at the end of its chain, in float64 (float32 on MPS)."""
+        device, scores = self._scores.mention.device, self._scores.double()
+        rows = torch.softmax(_rows(scores), dim=-1)
+        rows = rows.masked_fill(~scores.mask.unsqueeze(-1), 0.0)
+        first = 1 + scores.num_candidates
+        edges = EdgeMarginals(rows[..., 0], rows[..., 1:first], rows[..., first:].transpose(1, 2))
+        return HeadMarginals(edges, propagate_entities(edges, scores.entity_ids, scores.mask)).to(device)
+
+
+class LocalHead(Head):
     """Clusters and links a document by one choice a span: a candidate, an antecedent or itself."""
+
+    summary = "for each span one of its candidates, an earlier span, or neither"
+    needs = frozenset({PAIRS, ENTITIES})
+    antecedents_only = True
 
     def log_prob(self, scores: EdgeScores, gold: GoldClustering) -> Tensor:
         """Σ_i log P(the gold choices of span i) of each document, [B].
@@ -64,41 +115,25 @@ class LocalHead:
         the span itself if there is none of these.
         """
         rows = _rows(scores.at_least_float32())
-        gold = gold.within(scores.mask)
-        same = gold.cluster_ids.unsqueeze(2) == gold.cluster_ids.unsqueeze(1)
-        earlier = torch.tril(same & (gold.cluster_ids >= 0).unsqueeze(2) & scores.pair_mask, diagonal=-1)
-        correct = gold.correct_candidates(scores.entity_ids)
-        chosen = torch.cat((correct, earlier), dim=-1)
-        chosen = torch.cat((~chosen.any(dim=-1, keepdim=True), chosen), dim=-1)
-        numerator = torch.logsumexp(rows.masked_fill(~chosen, _NO_EDGE), dim=-1)
+        numerator = torch.logsumexp(rows.masked_fill(~_gold_rows(scores, gold), _NO_EDGE), dim=-1)
         return (numerator - torch.logsumexp(rows, dim=-1)).sum(dim=-1)
+
+    def gold_parents(self, scores: EdgeScores, gold: GoldClustering) -> Tensor:
+        """Which parents are gold choices of a span, bool [B, N, N+1+K] as `parent_scores`; every row has one."""
+        rows = _gold_rows(scores, gold)
+        first = 1 + scores.num_candidates
+        return torch.cat((rows[..., first:], rows[..., :first]), dim=-1)
 
     def loss(self, scores: EdgeScores, gold: GoldClustering) -> Tensor:
         """Mean over documents of -Σ_i log P(the gold choices of span i), a scalar (at least float32)."""
         return -self.log_prob(scores, gold).mean()
 
-    def decode(self, scores: EdgeScores) -> Decoding:
-        """The best choice of each span; itself is N.
-
-        Equal scores go to the span itself, then to its candidates in their order, then to its
-        antecedents from left to right.
-        """
-        best = _rows(scores.at_least_float32()).argmax(dim=-1)
-        candidates, spans = scores.num_candidates, scores.num_spans
-        parents = torch.where(best <= candidates, spans + best, best - candidates - 1)
-        return Decoding(parents.masked_fill(~scores.mask, -1))
+    def posterior(self, scores: EdgeScores) -> ChoicePosterior:
+        """The best choice of each span, and the probability of each of its choices."""
+        return ChoicePosterior(scores)
 
     def parent_scores(self, scores: EdgeScores) -> Tensor:
         """Edge scores, 0 for the span itself, [B, N, N+1+K]; see `Head`."""
         rows = _rows(scores.at_least_float32())
         first = 1 + scores.num_candidates
         return torch.cat((rows[..., first:], rows[..., :first]), dim=-1)
-
-    def marginals(self, scores: EdgeScores) -> HeadMarginals:
-        """The softmax of each span, and the entity at the end of its chain, in float64 (float32 on MPS)."""
-        device, scores = scores.mention.device, scores.double()
-        rows = torch.softmax(_rows(scores), dim=-1)
-        rows = rows.masked_fill(~scores.mask.unsqueeze(-1), 0.0)
-        first = 1 + scores.num_candidates
-        edges = EdgeMarginals(rows[..., 0], rows[..., 1:first], rows[..., first:].transpose(1, 2))
-        return HeadMarginals(edges, propagate_entities(edges, scores.entity_ids, scores.mask)).to(device)

@@ -2,37 +2,64 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+from typing import Any
+
 import torch
 from torch import Tensor
 
-from .base import Decoding, EdgeScores, GoldClustering, HeadMarginals
-from .local import LocalHead
+from .base import Decoding, EdgeScores, GoldClustering, Head, HeadMarginals
+from .local import ChoicePosterior, LocalHead
+from .parameter_groups import PAIRS
 
-__all__ = ["StandaloneCorefHead"]
+__all__ = ["CorefPosterior", "StandaloneCorefHead"]
 
 
-class StandaloneCorefHead:
+class CorefPosterior:
+    """The local head's posterior of spans without candidates.
+
+    Args:
+        scores: The edge scores.
+    """
+
+    def __init__(self, scores: EdgeScores) -> None:
+        self._candidates = scores.entity_ids.shape
+        self._local = ChoicePosterior(scores.without_candidates())
+
+    @property
+    def decoding(self) -> Decoding:
+        """The best antecedent of each span, or N; equal scores go to N, then from left to right."""
+        return self._local.decoding
+
+    @cached_property
+    def marginals(self) -> HeadMarginals:
+        """The softmax of each span, in float64 (float32 on MPS); candidates have probability 0, and E is 0."""
+        edges, entities = self._local.marginals
+        return HeadMarginals(edges._replace(candidates=edges.root.new_zeros(self._candidates)), entities)
+
+
+class StandaloneCorefHead(Head):
     """Every span picks an antecedent or itself; candidates and gold entities are ignored."""
 
-    def __init__(self) -> None:
+    summary = "clusters without links"
+    needs = frozenset({PAIRS})
+    antecedents_only = True
+    links = False
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
         self._local = LocalHead()
 
     def loss(self, scores: EdgeScores, gold: GoldClustering) -> Tensor:
         """Mean over documents of -Σ_i log P(the gold antecedents of span i), a scalar (at least float32)."""
         return self._local.loss(scores.without_candidates(), gold)
 
-    def decode(self, scores: EdgeScores) -> Decoding:
-        """The best antecedent of each span, or N; equal scores go to N, then from left to right."""
-        return self._local.decode(scores.without_candidates())
+    def posterior(self, scores: EdgeScores) -> CorefPosterior:
+        """The best antecedent of each span, and the probability of each."""
+        return CorefPosterior(scores)
 
     def parent_scores(self, scores: EdgeScores) -> Tensor:
         """As the local head's; -inf for the candidates."""
         bare = self._local.parent_scores(scores.without_candidates())
         candidates = bare.new_full(scores.entity_ids.shape, float("-inf"))
         return torch.cat((bare, candidates), dim=-1)
-
-    def marginals(self, scores: EdgeScores) -> HeadMarginals:
-        """The softmax of each span, in float64 (float32 on MPS); candidates have probability 0, and E is 0."""
-        edges, entities = self._local.marginals(scores.without_candidates())
-        candidates = edges.root.new_zeros(scores.entity_ids.shape)
-        return HeadMarginals(edges._replace(candidates=candidates), entities)

@@ -6,15 +6,18 @@ same predicted link are a cluster, and a span whose best candidate is NIL is no 
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from ..trees import EdgeMarginals
-from .base import Decoding, EdgeScores, GoldClustering, HeadMarginals
+from .base import Decoding, EdgeScores, GoldClustering, Head, HeadMarginals
 from .local import propagate_entities
+from .parameter_groups import ENTITIES, NIL
 
-__all__ = ["StandaloneLinkingHead"]
+__all__ = ["LinkPosterior", "StandaloneLinkingHead"]
 
 
 def _choices(scores: EdgeScores) -> tuple[Tensor, Tensor]:
@@ -29,8 +32,53 @@ def _choices(scores: EdgeScores) -> tuple[Tensor, Tensor]:
     return torch.cat((scores.nil.unsqueeze(-1), scores.link), dim=-1), real
 
 
-class StandaloneLinkingHead:
+class LinkPosterior:
+    """The best candidate of each span or none, and the probability of each.
+
+    Args:
+        scores: The edge scores.
+    """
+
+    def __init__(self, scores: EdgeScores) -> None:
+        self._scores = scores
+
+    @cached_property
+    def decoding(self) -> Decoding:
+        """The best candidate of each span, or -1 (no part of the output) where NIL is best.
+
+        Equal scores go to NIL, then to the candidates in their order.
+        """
+        scores = self._scores
+        logits, real = _choices(scores)
+        best = logits.masked_fill(~real, float("-inf")).argmax(dim=-1)
+        return Decoding(torch.where((best > 0) & scores.mask, scores.num_spans + best, -1))
+
+    @cached_property
+    def marginals(self) -> HeadMarginals:
+        """Sigmoids of NIL and of the candidates, scaled to sum to 1, in float64 (float32 on MPS).
+
+        Training drives each sigmoid to the probability of its own choice, so they sum to about 1
+        already; a softmax over the same scores would sharpen them. ``root`` is NIL, and no span has
+        another span as its parent.
+        """
+        device, scores = self._scores.mention.device, self._scores.double()
+        logits, real = _choices(scores)
+        # A softmax over log-sigmoids divides by their sum without underflow; NIL keeps masked rows finite.
+        real[..., 0] = True
+        shares = functional.logsigmoid(logits.masked_fill(~scores.mask.unsqueeze(-1), 0.0))
+        shares = torch.softmax(shares.masked_fill(~real, float("-inf")), dim=-1)
+        shares = shares.masked_fill(~scores.mask.unsqueeze(-1), 0.0)
+        edges = EdgeMarginals(shares[..., 0], shares[..., 1:], torch.zeros_like(scores.pair))
+        return HeadMarginals(edges, propagate_entities(edges, scores.entity_ids, scores.mask)).to(device)
+
+
+class StandaloneLinkingHead(Head):
     """Links every span on its own, by independent decisions about its candidates and NIL."""
+
+    summary = "links of mentions without clusters"
+    needs = frozenset({ENTITIES, NIL})
+    antecedents_only = True
+    finds_nil = False
 
     def loss(self, scores: EdgeScores, gold: GoldClustering) -> Tensor:
         """Mean over documents of the summed binary cross-entropies, a scalar (at least float32).
@@ -44,34 +92,12 @@ class StandaloneLinkingHead:
         losses = functional.binary_cross_entropy_with_logits(logits.masked_fill(~real, 0.0), targets, reduction="none")
         return losses.masked_fill(~real, 0.0).sum(dim=(1, 2)).mean()
 
-    def decode(self, scores: EdgeScores) -> Decoding:
-        """The best candidate of each span, or -1 (no part of the output) where NIL is best.
-
-        Equal scores go to NIL, then to the candidates in their order.
-        """
-        logits, real = _choices(scores)
-        best = logits.masked_fill(~real, float("-inf")).argmax(dim=-1)
-        return Decoding(torch.where((best > 0) & scores.mask, scores.num_spans + best, -1))
+    def posterior(self, scores: EdgeScores) -> LinkPosterior:
+        """The best candidate of each span or none, and the probability of each."""
+        return LinkPosterior(scores)
 
     def parent_scores(self, scores: EdgeScores) -> Tensor:
         """Scores of the candidates, and NIL's in the root's column, [B, N, N+1+K]; see `Head`."""
         logits, real = _choices(scores)
         logits = logits.masked_fill(~real, float("-inf"))
         return torch.cat((logits.new_full(scores.pair.shape, float("-inf")), logits), dim=-1)
-
-    def marginals(self, scores: EdgeScores) -> HeadMarginals:
-        """Sigmoids of NIL and of the candidates, scaled to sum to 1, in float64 (float32 on MPS).
-
-        Training drives each sigmoid to the probability of its own choice, so they sum to about 1
-        already; a softmax over the same scores would sharpen them. ``root`` is NIL, and no span has
-        another span as its parent.
-        """
-        device, scores = scores.mention.device, scores.double()
-        logits, real = _choices(scores)
-        # A softmax over log-sigmoids divides by their sum without underflow; NIL keeps masked rows finite.
-        real[..., 0] = True
-        shares = functional.logsigmoid(logits.masked_fill(~scores.mask.unsqueeze(-1), 0.0))
-        shares = torch.softmax(shares.masked_fill(~real, float("-inf")), dim=-1)
-        shares = shares.masked_fill(~scores.mask.unsqueeze(-1), 0.0)
-        edges = EdgeMarginals(shares[..., 0], shares[..., 1:], torch.zeros_like(scores.pair))
-        return HeadMarginals(edges, propagate_entities(edges, scores.entity_ids, scores.mask)).to(device)

@@ -11,6 +11,7 @@ from typing import Any
 from huggingface_hub import EvalResult, ModelCardData
 
 from ..configuration_corefel import CorefELConfig
+from ..heads import make_head
 from ..utils.characters import printable
 from ..utils.json_files import read_json
 from .card_examples import widget_examples
@@ -27,12 +28,6 @@ _SCORES = {
     "coref_f1": "coreference (mean of MUC, B³, CEAFₑ)",
     "el_mention_f1": "entity linking by mention (EL_m)",
     "el_hard_f1": "entity linking by cluster (EL_h)",
-}
-_HEADS = {
-    "global": "one spanning tree over the document's root, entities and spans",
-    "local": "for each span one of its candidates, an earlier span, or neither",
-    "standalone_coref": "clusters without links",
-    "standalone_linking": "links of mentions without clusters",
 }
 # Options of a training command that name places of one machine or what is written, not what is learnt.
 _NO_HYPER_PARAMETERS = {
@@ -100,7 +95,7 @@ def model_card(
     parts = [
         f"# {plain_text(facts.title)}",
         (facts.summary or "Coreference resolution and entity linking of documents as one structured prediction.")
-        + f" A `CorefELModel` with the `{config.head}` head: {_HEADS[config.head]}.",
+        + f" A `CorefELModel` with the `{config.head}` head: {make_head(config).summary}.",
         "## How to use",
         _usage(repo_id),
         "## Intended use",
@@ -250,11 +245,10 @@ annotate("Angela Merkel spoke in Berlin. Merkel will travel to Moscow.")["cluste
 def _making(config: CorefELConfig, facts: CardFacts, kb: Mapping[str, Any] | None) -> Iterator[str]:
     if facts.base_model:
         yield f"Encoder: {plain_text(facts.base_model)}."
-    if config.head == "global":
-        yield (
-            f'`edge_activation="{config.edge_activation}"` (`arsinh` weighs an edge exp(asinh(score)), `none` '
-            f'exp(score)) and `root_score="{config.root_score}"`.'
-        )
+    head = make_head(config)
+    for name, option in head.options.items():
+        value = getattr(head, name)
+        yield f"`{name}={python_literal(value) if isinstance(value, str) else value}`: {option.doc}."
     yield (
         f"Spans of up to {config.max_span_words} words, of which {config.span_keep_ratio} a word and at least "
         f"{config.min_kept_spans} are kept, {config.max_candidates} candidates a span, windows of "

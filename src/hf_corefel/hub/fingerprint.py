@@ -79,12 +79,13 @@ def fingerprint(model: CorefELModel, processor: CorefELProcessor, folder: str | 
         output = model(**inputs)
     model.train(training)
     scores = {"mention": output.mention[0], "link": output.link[0, :, : len(_CANDIDATES)], "pair": output.pair[0]}
+    scores.update({f"own.{name}": values[0] for name, values in (output.own_scores or {}).items()})
     return {
         "format_version": _FORMAT_VERSION,
         "text": _TEXT,
         "token_ids": batch.inputs["input_ids"].flatten().tolist(),
         "scores": {name: _plain(values) for name, values in scores.items()},
-        "head": [model.config.head, model.config.root_score],
+        "head": _head(model),
         "dtype": str(model.dtype).removeprefix("torch."),
         "knowledge_base": _describe(processor.knowledge_base),
         "files": checksums(place) if place and Path(place).is_dir() else {},
@@ -182,7 +183,7 @@ def compare_fingerprints(
             f"{_releases(saved, now, 'tokenizers', 'transformers')}."
         )
     elif weights:
-        names = ["mention", "link", "pair"] if saved["head"] == now["head"] else ["mention"]
+        names = list(saved["scores"]) if saved["head"] == now["head"] else ["mention"]
         largest = max(_TOLERANCE.get(each["dtype"], _HALF_TOLERANCE) for each in (saved, now))
         excess = {name: _distance(saved["scores"][name], now["scores"][name]) for name in names}
         worst = max(excess, key=lambda name: excess[name])
@@ -203,6 +204,13 @@ def compare_fingerprints(
                 "or pass your own as knowledge_base."
             )
     return differences
+
+
+def _head(model: CorefELModel) -> list[Any]:
+    """The head, and what it was told of the scores; its own options only where it was told any."""
+    config = model.config
+    options = config.head_options.get(config.head)
+    return [config.head, config.root_score, *([options] if options else [])]
 
 
 def _plain(values: torch.Tensor) -> Any:

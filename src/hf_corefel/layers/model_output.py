@@ -27,6 +27,7 @@ class CorefELOutput(ModelOutput):
         nil: Score of the explicit NIL candidate ``[B, N]`` (standalone linking).
         contains: Whether kept span i contains kept span j, bool ``[B, N, N]``; None where the configuration allows both
             in one cluster.
+        own_scores: What the head's own scorers gave, by the name of the score; None where it has none.
         twins: Which of these pairs are two spellings of one mention, see `hf_corefel.processing.cores`.
         candidates: Candidates of the kept spans ``[B, N, K]``, rows of the document's entity vectors, -1 on padding.
     """
@@ -44,3 +45,4 @@ class CorefELOutput(ModelOutput):
     candidates: Tensor | None = None
     contains: Tensor | None = None
     twins: Tensor | None = None
+    own_scores: dict[str, Tensor] | None = None

@@ -10,7 +10,7 @@ from transformers.quantizers import AutoQuantizationConfig
 
 __all__ = ["EXACT_PARTS", "check_savable", "leave_exact"]
 
-EXACT_PARTS = ("spans", "pruner", "pairs", "entities")
+EXACT_PARTS = ("spans", "pruner", "pairs", "entities", "own_scorers")
 """The parts of `CorefELModel` that stay in full precision: all but the encoder."""
 
 # What the configurations of transformers call the modules that a quantiser leaves out.

@@ -57,7 +57,7 @@ class DocumentPrediction(EvalPrediction):
 
         ``score`` is the mean of coreference, EL_m and EL_h F1.
         """
-        kb, limit = self.processor.knowledge_base, self.processor.settings["max_candidates"]
+        kb, limit = self.processor.knowledge_base, self.processor.settings.max_candidates
 
         def candidates(document: Document, mention: Mention) -> set[str]:
             surface = document.text[mention.begin : mention.end]

@@ -15,6 +15,7 @@ from transformers.utils import logging
 from ..documents.extra_fields import ExtraFields
 from ..hub import CardFacts, model_card, save_fingerprint, save_stub
 from ..hub.card_text import plain_text
+from ..loading.agreement import settled_settings
 from ..modeling_corefel import CorefELModel
 from ..processing import split_words
 from ..processing.alignment import AlignmentReport
@@ -106,7 +107,8 @@ class CorefELTrainer(OptimisingTrainer, ScoringTrainer, SearchingTrainer, WholeS
             compute_loss_func=compute_loss_func,
             **kwargs,
         )
-        self._linking = self.model.config.head != "standalone_coref"
+        self._linking = self.model.head.links
+        settled_settings(self.model, processor, given=True)
         self._guard = FiniteGuard(self, args.skip_non_finite_batches)
         self.add_callback(self._guard)
         cuts = self.train_dataset.cuts if isinstance(self.train_dataset, DocumentDataset) else []

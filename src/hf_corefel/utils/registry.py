@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 from importlib import import_module
@@ -59,7 +60,7 @@ class Registry(Generic[T]):
         if item is None:
             return lambda given: self.register(name, given, replace=replace)
         known = self._items.get(name)
-        if known is not item and name in self and not replace:
+        if known is not item and name in self and not replace and not (known is None and self._is_offered(name, item)):
             raise ValueError(f"{self.kind} {name!r}: the name is taken; choose another one, or say replace=True")
         if self._check is not None:
             self._check(name, item)
@@ -115,6 +116,16 @@ class Registry(Generic[T]):
             ValueError: When one cannot be imported.
         """
         return ((name, self[name]) for name in self)
+
+    def _is_offered(self, name: str, item: T) -> bool:
+        """Whether an item is what an entry point of its name says: a package may do both, name it and register it."""
+        point = None if name in self._own else self._entry_points().get(name)
+        module = None if point is None else sys.modules.get(point.module)
+        if point is None or module is None:
+            return False
+        # While its module is imported, what a decorator registers has no place there yet.
+        itself = (getattr(item, "__module__", None), getattr(item, "__qualname__", None)) == (point.module, point.attr)
+        return itself or getattr(module, point.attr, None) is item
 
     def _entry_points(self) -> dict[str, EntryPoint]:
         if self._others is None:
