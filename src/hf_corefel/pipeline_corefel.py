@@ -17,6 +17,7 @@ from torch.utils.data import Dataset
 from transformers import AutoModel, Pipeline
 from transformers.pipelines import PIPELINE_REGISTRY
 
+from .candidates import KnowledgeBackend
 from .decoding.annotating import AnnotationOptions, annotate_batch
 from .documents import AnnotatedDocument, Document
 from .documents.extra_fields import ExtraFields
@@ -24,11 +25,8 @@ from .documents.plain_values import plain
 from .documents.types import DocumentResult
 from .hub.fingerprint import check_fingerprint, save_fingerprint
 from .hub.publishing import save_stub
-from .kb import KnowledgeBase
-from .kb.entity_vectors import projects_from, title_vectorizer
-from .loading.adapters import plain_module
 from .loading.agreement import check_agreement
-from .loading.processors import options_beside, processor_beside
+from .loading.processors import give_vectorizer, options_beside, processor_beside
 from .loading.repositories import HubOptions, checked_name
 from .loading.silence import DefaultCheckpoint, unsaid_default, without_note_of_device
 from .modeling_corefel import CorefELModel, CorefELOutput
@@ -109,7 +107,7 @@ class CorefELPipeline(Pipeline):
         self,
         model: CorefELModel,
         processor: CorefELProcessor | str | Path | None = None,
-        knowledge_base: KnowledgeBase | str | Path | None = None,
+        knowledge_base: KnowledgeBackend | str | Path | None = None,
         *,
         verify: bool = True,
         **kwargs: Any,
@@ -129,10 +127,8 @@ class CorefELPipeline(Pipeline):
             # Weights are stored in half precision and computed in single precision where half is slow and coarse.
             self.model.float()
         self.processor = processor
-        kb = processor.knowledge_base
-        if own_knowledge_base and kb.vectorizer is None and projects_from(kb, model):
-            # Entities that are added now get vectors of the kind that the model was trained on.
-            kb.vectorizer = title_vectorizer(plain_module(model.encoder).model, processor.tokenizer, kb.projection)
+        if own_knowledge_base:
+            give_vectorizer(processor.knowledge_base, model, processor.tokenizer)
         # A model that was trained since it was loaded differs from its fingerprint, as it should.
         if verify and model.origin is not None and model.has_weights_as_loaded():
             check_fingerprint(
