@@ -2,22 +2,27 @@
 
     python experiments/train_dense_retrieval.py encode --data-dir path/to/DWIE --aida path/to/AIDA --cache cache/
 
-The cache holds numbers only: span vectors of the frozen model, ids of entities, offsets. Each document is a file, so that
-a run that was stopped goes on where it was.
+    python experiments/train_dense_retrieval.py train --cache cache/ --out retriever/
+
+The cache holds numbers only: span vectors of the frozen model, ids of entities, offsets. Each document is a file, so
+that a run that was stopped goes on where it was.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors.numpy import save_file
+from safetensors.numpy import load_file, save_file
 
-from hf_corefel import Document, bundled_checkpoint
+from hf_corefel import Document, KnowledgeBase, bundled_checkpoint
+from hf_corefel.candidates.dense import DenseRetriever, SpanProjection, unit_vectors
+from hf_corefel.candidates.vector_index import ExactIndex
 from hf_corefel.corpora import development_split, read_aida, read_dwie
 from hf_corefel.layers.enumerated import SpanTensors, score_spans
 from hf_corefel.modeling_corefel import CorefELModel
@@ -35,7 +40,7 @@ def documents(arguments: argparse.Namespace) -> Iterator[tuple[str, Document]]:
 
 @torch.no_grad()
 def encode(arguments: argparse.Namespace) -> None:
-    """Write the vectors of gold mentions, for development of all spans that are kept, with what the table gives them."""
+    """Write vectors of gold mentions, for development of all kept spans too, with what the table gives them."""
     torch.set_num_threads(1)
     model = CorefELModel.from_pretrained(arguments.model).float().eval()
     processor = CorefELProcessor.from_pretrained(arguments.model)
@@ -67,9 +72,11 @@ def encode(arguments: argparse.Namespace) -> None:
             for mention in cluster.mentions:
                 if mention.offsets in place:
                     entity_of[place[mention.offsets]] = -1 if known is None else known
-        candidates = np.where(
-            encoded.candidates[rows] < 0, -1, encoded.entity_ids[encoded.candidates[rows].clip(0)]
-        ) if len(encoded.entity_ids) else np.full((len(rows), encoded.candidates.shape[1]), -1)
+        candidates = (
+            np.where(encoded.candidates[rows] < 0, -1, encoded.entity_ids[encoded.candidates[rows].clip(0)])
+            if len(encoded.entity_ids)
+            else np.full((len(rows), encoded.candidates.shape[1]), -1)
+        )
         content = {
             "vectors": vectors.numpy().astype(np.float16),
             "rows": rows,
@@ -85,16 +92,136 @@ def encode(arguments: argparse.Namespace) -> None:
             print(f"{part} {number}: {done} documents in {time.time() - started:.0f} s", flush=True)
 
 
+@dataclass
+class Spans:
+    """Gold mentions of some documents, or their kept spans.
+
+    Attributes:
+        vectors: ``[S, G]`` span vectors.
+        entities: ``[S]`` ids of their entities, -1 for NIL, -2 for no mention.
+        candidates: ``[S, K]`` ids that the alias table gives them.
+        kept: ``[S]`` whether the pruner kept them.
+    """
+
+    vectors: np.ndarray
+    entities: np.ndarray
+    candidates: np.ndarray
+    kept: np.ndarray
+
+    def take(self, rows: np.ndarray) -> Spans:
+        """Return some of the spans."""
+        return Spans(self.vectors[rows], self.entities[rows], self.candidates[rows], self.kept[rows])
+
+
+def read_cache(folder: Path, parts: Sequence[str]) -> Spans:
+    """Return what `encode` wrote of some parts."""
+    files = [load_file(file) for part in parts for file in sorted(folder.glob(f"{part}.*.safetensors"))]
+    return Spans(*(np.concatenate([file[name] for file in files]) for name in Spans.__annotations__))
+
+
+class Projection(torch.nn.Module):
+    """The `SpanProjection` while it is trained."""
+
+    def __init__(self, spans: int, hidden: int, entities: int, dropout: float) -> None:
+        super().__init__()
+        self.hidden, self.output = torch.nn.Linear(spans, hidden), torch.nn.Linear(hidden, entities)
+        self.dropout = torch.nn.Dropout(dropout)
+        self.log_scale = torch.nn.Parameter(torch.tensor([3.0]))
+
+    def forward(self, spans: torch.Tensor) -> torch.Tensor:
+        """Return unit vectors ``[S, D]``."""
+        hidden = self.dropout(torch.relu(self.hidden(self.dropout(spans))))
+        return torch.nn.functional.normalize(self.output(hidden), dim=-1)
+
+    def finished(self) -> SpanProjection:
+        """Return the projection as it is used."""
+        layers = (self.hidden.weight, self.hidden.bias, self.output.weight, self.output.bias, self.log_scale.exp())
+        return SpanProjection(*(value.detach().numpy() for value in layers))
+
+
+def hard_negatives(index: ExactIndex, queries: np.ndarray, spans: Spans, count: int) -> np.ndarray:
+    """Return what is near or listed, and is not the entity: ids ``[S, count + K]``, -1 where it is the entity."""
+    near = np.concatenate([index.search(queries, count)[0], spans.candidates], axis=1)
+    return np.where(near == spans.entities[:, None], -1, near)
+
+
+def train(arguments: argparse.Namespace) -> None:
+    """Train by contrast with the other entities of a batch, with near ones, and with those that the table lists."""
+    torch.set_num_threads(1)
+    torch.manual_seed(arguments.seed)
+    kb = KnowledgeBase.from_pretrained(arguments.model)
+    ids = kb.ids_with_vectors()
+    table = np.zeros((kb.num_ids, kb.vector_size), dtype=np.float32)
+    table[ids] = unit_vectors(kb.vectors(ids))
+    entity_vectors, index = torch.from_numpy(table), ExactIndex(ids, table[ids])
+    gold = read_cache(arguments.cache, ("dwie", "aida"))
+    gold = gold.take(np.flatnonzero(gold.entities >= 0))
+    dev = read_cache(arguments.cache, ("dev",))
+    dev = dev.take(np.flatnonzero(dev.entities >= 0))
+    seen = np.isin(dev.entities, gold.entities)
+    # Entities that are everywhere would otherwise be most of what is learnt.
+    frequency = np.bincount(gold.entities, minlength=kb.num_ids)[gold.entities]
+    weight = torch.from_numpy(frequency**-0.5).double()
+    model = Projection(gold.vectors.shape[1], arguments.hidden, kb.vector_size, arguments.dropout)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=arguments.learning_rate, weight_decay=0.01)
+    steps = len(gold.entities) // arguments.batch_size
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, arguments.learning_rate, arguments.epochs * steps)
+    vectors, entities = torch.from_numpy(gold.vectors), torch.from_numpy(gold.entities)
+    for epoch in range(arguments.epochs):
+        started = time.time()
+        model.eval()
+        with torch.no_grad():
+            queries = torch.cat([model(part.float()) for part in vectors.split(4096)]).numpy()
+        negatives = torch.from_numpy(hard_negatives(index, queries, gold, arguments.negatives if epoch else 0))
+        model.train()
+        order, total = torch.multinomial(weight, steps * arguments.batch_size), 0.0
+        for rows in order.split(arguments.batch_size):
+            found = model(vectors[rows].float())
+            right = entities[rows]
+            same = (right[None] == right[:, None]) & ~torch.eye(len(rows), dtype=torch.bool)
+            # A cosine of -2, which no two vectors have, is as good as none.
+            in_batch = (found @ entity_vectors[right].T).masked_fill(same, -2.0)
+            hard = negatives[rows]
+            near = torch.einsum("bd,bnd->bn", found, entity_vectors[hard.clamp(min=0)]).masked_fill(hard < 0, -2.0)
+            logits = torch.cat([in_batch, near], dim=1) * model.log_scale.exp()
+            loss = torch.nn.functional.cross_entropy(logits, torch.arange(len(rows)))
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            schedule.step()
+            total += loss.item()
+        model.eval()
+        found = index.search(model.finished()(dev.vectors), 16)[0]
+        hits, listed = found == dev.entities[:, None], (dev.candidates == dev.entities[:, None]).any(axis=1)
+        near = hits.any(axis=1)
+        print(
+            f"epoch {epoch}: loss {total / steps:.3f}, scale {model.log_scale.exp().item():.1f}, dev: @1 "
+            f"{hits[:, 0].mean():.1%}, recall@16 dense {near.mean():.1%} (seen {near[seen].mean():.1%}, unseen "
+            f"{near[~seen].mean():.1%} of {(~seen).sum()}), table {listed.mean():.1%}, either "
+            f"{(near | listed).mean():.1%}, {time.time() - started:.0f} s",
+            flush=True,
+        )
+    DenseRetriever(kb, model.finished()).save_pretrained(arguments.out)
+
+
 def main() -> None:
     """Do one of the steps."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("step", choices=("encode",))
+    parser.add_argument("step", choices=("encode", "train"))
     parser.add_argument("--model", default=bundled_checkpoint())
     parser.add_argument("--data-dir", type=Path, help="DWIE in its official JSON, with content")
     parser.add_argument("--aida", type=Path, help="AIDA CoNLL-YAGO, the file or its folder")
     parser.add_argument("--cache", type=Path, required=True, help="folder of the span vectors")
+    parser.add_argument("--out", type=Path, help="folder of the trained retriever")
+    parser.add_argument("--epochs", type=int, default=12)
+    parser.add_argument("--batch-size", type=int, default=512)
+    parser.add_argument("--negatives", type=int, default=16, help="near entities a mention, beside the table's")
+    parser.add_argument("--hidden", type=int, default=512)
+    parser.add_argument("--dropout", type=float, default=0.2)
+    parser.add_argument("--learning-rate", type=float, default=2e-3)
+    parser.add_argument("--seed", type=int, default=13)
     arguments = parser.parse_args()
-    encode(arguments)
+    {"encode": encode, "train": train}[arguments.step](arguments)
 
 
 if __name__ == "__main__":

@@ -212,6 +212,11 @@ class KnowledgeBaseView:
             found |= np.isin(checked, list(state.vectors))
         return found
 
+    def ids_with_vectors(self) -> np.ndarray:
+        """The ids of the entities that were given vectors and not removed, int64, ascending."""
+        ids = np.setdiff1d(np.arange(self.num_ids), list(self._changes.state.removed))
+        return np.asarray(ids[self.has_vector(ids)])
+
     def description(self, entity: str) -> str | None:
         """The description of an entity; None when it has none or is unknown."""
         return self._text(entity, "descriptions")
