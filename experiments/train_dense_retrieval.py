@@ -2,7 +2,9 @@
 
     python experiments/train_dense_retrieval.py encode --data-dir path/to/DWIE --aida path/to/AIDA --cache cache/
 
-    python experiments/train_dense_retrieval.py train --cache cache/ --out retriever/
+    python experiments/train_dense_retrieval.py train --cache cache/ --retriever retriever/
+    python experiments/train_dense_retrieval.py compose --cache cache/ --retriever retriever/ --below 1 --out kb/
+    python experiments/train_dense_retrieval.py evaluate --data-dir path/to/DWIE --retriever retriever/ --below 1
 
 The cache holds numbers only: span vectors of the frozen model, ids of entities, offsets. Each document is a file, so
 that a run that was stopped goes on where it was.
@@ -20,10 +22,12 @@ import numpy as np
 import torch
 from safetensors.numpy import load_file, save_file
 
-from hf_corefel import Document, KnowledgeBase, bundled_checkpoint
+from hf_corefel import Document, KnowledgeBase, bundled_checkpoint, load_pipeline
+from hf_corefel.candidates import ComposedKnowledgeBase, Part, QuerySpans, fit_offset
 from hf_corefel.candidates.dense import DenseRetriever, SpanProjection, unit_vectors
 from hf_corefel.candidates.vector_index import ExactIndex
 from hf_corefel.corpora import development_split, read_aida, read_dwie
+from hf_corefel.evaluation import score
 from hf_corefel.layers.enumerated import SpanTensors, score_spans
 from hf_corefel.modeling_corefel import CorefELModel
 from hf_corefel.processing_corefel import CorefELProcessor
@@ -201,18 +205,80 @@ def train(arguments: argparse.Namespace) -> None:
             f"{(near | listed).mean():.1%}, {time.time() - started:.0f} s",
             flush=True,
         )
-    DenseRetriever(kb, model.finished()).save_pretrained(arguments.out)
+    DenseRetriever(kb, model.finished()).save_pretrained(arguments.retriever)
+
+
+def learned_offset(retriever: DenseRetriever, spans: Spans, below: int | None) -> float:
+    """Return what the retriever's scores are worth for mentions with fewer than so many candidates in the table."""
+    asked = spans.entities > -2
+    if below is not None:
+        asked &= (spans.candidates >= 0).sum(axis=1) < below
+    spans = spans.take(np.flatnonzero(asked))
+    nowhere = np.zeros((len(spans.entities), 2), dtype=np.int64)
+    found = retriever.propose(Document(""), QuerySpans(nowhere, nowhere, spans.vectors.astype(np.float32)), 16)
+    new = (found.entity_ids[:, :, None] != spans.candidates[:, None]).all(axis=2)
+    right = int((new & (found.entity_ids == spans.entities[:, None])).sum())
+    print(f"below {below}: {asked.sum()} mentions, {(spans.entities >= 0).sum()} of them linked, {right} found")
+    return fit_offset(found.scores[new].tolist(), right)
+
+
+def composed(arguments: argparse.Namespace, kb: KnowledgeBase) -> ComposedKnowledgeBase:
+    """Return the alias table with the retriever behind it."""
+    retriever = DenseRetriever.from_pretrained(arguments.retriever, store=kb)
+    offset = arguments.offset
+    if offset is None:
+        offset = learned_offset(retriever, read_cache(arguments.cache, ("dev",)), arguments.below)
+    return ComposedKnowledgeBase([kb, Part(retriever, offset, arguments.below)])
+
+
+def compose(arguments: argparse.Namespace) -> None:
+    """Save the alias table with the retriever behind it, as one knowledge base."""
+    composed(arguments, KnowledgeBase.from_pretrained(arguments.model)).save_pretrained(arguments.out)
+
+
+def evaluate(arguments: argparse.Namespace) -> None:
+    """Score development end to end without and with retrieval: all of the table, and without development's own names.
+
+    A table made of a corpus' mentions knows its names; what retrieval is for shows where it does not.
+    """
+    torch.set_num_threads(1)
+    train, dev = development_split(list(read_dwie(arguments.data_dir, "train", strict=False)))
+    texts = [Document(document.text, document.id) for document in dev]
+    names = [
+        {document.text[m.begin : m.end] for document in part for c in document.clusters or [] for m in c.mentions}
+        for part in (train, dev)
+    ]
+    for table in ("all", "without development's names"):
+        kb = KnowledgeBase.from_pretrained(arguments.model)
+        if table != "all":
+            for surface in sorted(names[1] - names[0]):
+                if kb.candidates(surface, fallback="none"):
+                    kb.remove_surface(surface)
+        for way in ("table", "table and retrieval"):
+            annotate = load_pipeline(arguments.model, knowledge_base=kb if way == "table" else composed(arguments, kb))
+            started = time.time()
+            found = list(annotate.annotate(texts))
+            seconds = time.time() - started
+            scores = score(dev, found, annotate.processor)
+            figures = [f"coreference {scores['coreference']['average_f1']:.1%}"]
+            for name, each in scores["entity_linking"].items():
+                figures.append(f"{name} {each['precision']:.1%} / {each['recall']:.1%} / {each['f1']:.1%}")
+            figures.append(f"hard {scores['hard_cases']['accuracy']:.1%}")
+            print(f"{table} names; {way}: {', '.join(figures)}; {seconds:.0f} s", flush=True)
 
 
 def main() -> None:
     """Do one of the steps."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("step", choices=("encode", "train"))
+    parser.add_argument("step", choices=("encode", "train", "compose", "evaluate"))
     parser.add_argument("--model", default=bundled_checkpoint())
     parser.add_argument("--data-dir", type=Path, help="DWIE in its official JSON, with content")
     parser.add_argument("--aida", type=Path, help="AIDA CoNLL-YAGO, the file or its folder")
-    parser.add_argument("--cache", type=Path, required=True, help="folder of the span vectors")
-    parser.add_argument("--out", type=Path, help="folder of the trained retriever")
+    parser.add_argument("--cache", type=Path, help="folder of the span vectors")
+    parser.add_argument("--retriever", type=Path, help="folder of the trained retriever")
+    parser.add_argument("--out", type=Path, help="folder of the composed knowledge base")
+    parser.add_argument("--below", type=int, help="ask it about spans with fewer candidates; about all when left out")
+    parser.add_argument("--offset", type=float, help="of its log scores; learnt on development when left out")
     parser.add_argument("--epochs", type=int, default=12)
     parser.add_argument("--batch-size", type=int, default=512)
     parser.add_argument("--negatives", type=int, default=16, help="near entities a mention, beside the table's")
@@ -221,7 +287,7 @@ def main() -> None:
     parser.add_argument("--learning-rate", type=float, default=2e-3)
     parser.add_argument("--seed", type=int, default=13)
     arguments = parser.parse_args()
-    {"encode": encode, "train": train}[arguments.step](arguments)
+    {"encode": encode, "train": train, "compose": compose, "evaluate": evaluate}[arguments.step](arguments)
 
 
 if __name__ == "__main__":

@@ -42,6 +42,7 @@ from .pipelines.handed_over import (
     read_batches,
 )
 from .pipelines.parameters import AnnotationParameters, CallParameters, check_batching, split_parameters
+from .pipelines.retrieval import read_with_span_vectors, wants_span_vectors
 from .pipelines.workers import preprocessed
 from .processing import check_length
 from .processing.encoded_document import readable_groups
@@ -286,9 +287,15 @@ class CorefELPipeline(Pipeline):
 
     def _forward(self, input_tensors: dict[str, Any], **unused: Any) -> dict[str, Any]:
         # A model that comes straight from training would drop units out.
+        encoded = input_tensors["encoded"]
         with evaluation_mode(self.model):
-            outputs = [self.model(**tensors) for tensors in input_tensors["tensors"]]
-        return {"outputs": outputs, "encoded": input_tensors["encoded"]}
+            if not wants_span_vectors(self.processor):
+                return {"outputs": [self.model(**tensors) for tensors in input_tensors["tensors"]], "encoded": encoded}
+            groups = zip(input_tensors["tensors"], readable_groups(encoded), strict=True)
+            read = [read_with_span_vectors(self.model, self.processor, *group) for group in groups]
+        later = itertools.chain.from_iterable(documents for _, documents in read)
+        encoded = [next(later) if len(document.spans) else document for document in encoded]
+        return {"outputs": [output for output, _ in read], "encoded": encoded}
 
     def postprocess(self, model_outputs: dict[str, Any], **options: Any) -> list[AnnotatedDocument]:
         encoded, outputs, asked = model_outputs["encoded"], model_outputs["outputs"], AnnotationOptions(**options)
