@@ -208,6 +208,24 @@ def train(arguments: argparse.Namespace) -> None:
     DenseRetriever(kb, model.finished()).save_pretrained(arguments.retriever)
 
 
+def learned_nothing(retriever: DenseRetriever, spans: Spans) -> float:
+    """Return the cosine of "none of them" that makes what mentions stand for, an entity or NIL, most likely."""
+    spans = spans.take(np.flatnonzero(spans.entities > -2))
+    ids = retriever.store.ids_with_vectors()
+    index = ExactIndex(ids, unit_vectors(retriever.store.vectors(ids)))
+    found, cosines = index.search(retriever.projection(spans.vectors), retriever.most)
+    right = np.where(found == spans.entities[:, None], cosines, -np.inf).max(axis=1)
+    # What is not found is as good as NIL.
+    known = np.isfinite(right)
+
+    def likelihood(nothing: float) -> float:
+        logits = np.concatenate([cosines, np.full((len(found), 1), nothing)], axis=1) * retriever.projection.scale
+        gold = np.where(known, right, nothing) * retriever.projection.scale
+        return float((gold - np.logaddexp.reduce(logits, axis=1)).sum())
+
+    return float(max(np.arange(0, 1, 0.01), key=likelihood))
+
+
 def learned_offset(retriever: DenseRetriever, spans: Spans, below: int | None) -> float:
     """Return what the retriever's scores are worth for mentions with fewer than so many candidates in the table."""
     asked = spans.entities > -2
@@ -224,10 +242,13 @@ def learned_offset(retriever: DenseRetriever, spans: Spans, below: int | None) -
 
 def composed(arguments: argparse.Namespace, kb: KnowledgeBase) -> ComposedKnowledgeBase:
     """Return the alias table with the retriever behind it."""
-    retriever = DenseRetriever.from_pretrained(arguments.retriever, store=kb)
-    offset = arguments.offset
+    retriever, offset = DenseRetriever.from_pretrained(arguments.retriever, store=kb), arguments.offset
+    dev = read_cache(arguments.cache, ("dev",))
+    retriever.nothing = learned_nothing(retriever, dev) if arguments.nothing is None else arguments.nothing
+    retriever.least = arguments.least
     if offset is None:
-        offset = learned_offset(retriever, read_cache(arguments.cache, ("dev",)), arguments.below)
+        offset = learned_offset(retriever, dev, arguments.below)
+    print(f"nothing {retriever.nothing:.2f}, least {retriever.least}, offset {offset:.2f}")
     return ComposedKnowledgeBase([kb, Part(retriever, offset, arguments.below)])
 
 
@@ -279,6 +300,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="folder of the composed knowledge base")
     parser.add_argument("--below", type=int, help="ask it about spans with fewer candidates; about all when left out")
     parser.add_argument("--offset", type=float, help="of its log scores; learnt on development when left out")
+    parser.add_argument("--nothing", type=float, help="cosine of none of them; learnt on development when left out")
+    parser.add_argument("--least", type=float, default=0.1, help="scores that are proposed")
     parser.add_argument("--epochs", type=int, default=12)
     parser.add_argument("--batch-size", type=int, default=512)
     parser.add_argument("--negatives", type=int, default=16, help="near entities a mention, beside the table's")

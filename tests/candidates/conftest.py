@@ -27,9 +27,9 @@ def tickets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     module = importlib.util.module_from_spec(spec)
     monkeypatch.setitem(sys.modules, "guest_tickets", module)
     spec.loader.exec_module(module)
-    BACKENDS.register("tickets", module.TicketSource)
+    BACKENDS.register("guest-tickets", module.TicketSource)
     yield module.TicketSource
-    BACKENDS.unregister("tickets")
+    BACKENDS.unregister("guest-tickets")
 
 
 @pytest.fixture(scope="session")

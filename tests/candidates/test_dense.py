@@ -83,7 +83,7 @@ def test_what_a_document_lists_is_left_alone(annotate: CorefELPipeline) -> None:
 def test_it_comes_back_with_the_model(annotate: CorefELPipeline, tmp_path: Path) -> None:
     annotate.save_pretrained(tmp_path)
     config = json.loads((tmp_path / "knowledge_base" / "1" / "kb_config.json").read_text())
-    assert config == {"backend": "dense", "index": "auto", "least": 0.0, "most": 16}
+    assert config == {"backend": "dense", "index": "auto", "least": 0.0, "most": 16, "nothing": -1.0}
     document = Document(TEXT, mentions=MENTIONS)
     assert load_pipeline(tmp_path)(document) == annotate(document)
     assert load_pipeline(tmp_path)([document] * 3, num_workers=1) == [annotate(document)] * 3
@@ -140,14 +140,14 @@ def test_the_graph_finds_what_the_exact_index_finds() -> None:
 
 
 def test_proposals_are_a_softmax_of_scaled_cosines(tiny_knowledge_base: KnowledgeBase) -> None:
-    retriever = DenseRetriever(tiny_knowledge_base, projection(5, 8), most=3, least=0.2)
+    retriever = DenseRetriever(tiny_knowledge_base, projection(5, 8), most=3, least=0.2, nothing=0.1)
     spans = np.random.default_rng(3).normal(size=(4, 5)).astype(np.float32)
     places = np.zeros((4, 2), dtype=np.int64)
     found = retriever.propose(Document("x"), QuerySpans(places, places, spans), 5)
     ids = tiny_knowledge_base.ids_with_vectors()
     cosines = retriever.projection(spans) @ unit_vectors(tiny_knowledge_base.vectors(ids)).T
     best = np.sort(cosines, axis=1)[:, :-4:-1]
-    scores = np.exp(4 * best) / np.exp(4 * best).sum(axis=1, keepdims=True)
+    scores = np.exp(4 * best) / (np.exp(4 * best).sum(axis=1, keepdims=True) + np.exp(0.4))
     assert np.allclose(found.scores[:, :3], np.where(scores >= 0.2, scores, 0), atol=1e-5)
     assert ((found.entity_ids != -1) == (found.scores > 0)).all() and (found.entity_ids[:, 3:] == -1).all()
     assert (retriever.propose(Document("x"), QuerySpans(places, places), 5).entity_ids == -1).all()

@@ -117,7 +117,7 @@ def test_a_guest_is_found_by_its_entry_point(tmp_path: Path, tickets: Any) -> No
     info = tmp_path / "guest_tickets-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: guest-tickets\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[hf_corefel.candidates]\ntickets = guest_tickets:TicketSource\n")
+    (info / "entry_points.txt").write_text("[hf_corefel.candidates]\nguest-tickets = guest_tickets:TicketSource\n")
     code = "from hf_corefel.candidates import open_knowledge_base as o; import sys; print(o(sys.argv[1]).pattern)"
     path = os.pathsep.join([str(tmp_path), *sys.path])
     done = subprocess.run(
@@ -150,7 +150,7 @@ def test_a_backend_that_is_no_name_is_refused(backend: object, tmp_path: Path) -
 
 def test_another_backend_is_no_alias_table(tmp_path: Path, tickets: Any) -> None:
     tickets().save_pretrained(tmp_path)
-    with pytest.raises(KnowledgeBaseError, match="'tickets', and no alias table"):
+    with pytest.raises(KnowledgeBaseError, match="'guest-tickets', and no alias table"):
         KnowledgeBase.from_pretrained(tmp_path)
 
 
@@ -163,7 +163,7 @@ def test_the_default_backend_is_not_written(tmp_path: Path, tiny_knowledge_base:
 def test_what_nobody_could_load_is_not_saved(
     letter_processor: Callable[..., CorefELProcessor], tickets: Any, tmp_path: Path
 ) -> None:
-    BACKENDS.unregister("tickets")
+    BACKENDS.unregister("guest-tickets")
     processor = letter_processor().with_knowledge_base(tickets())
     with pytest.raises(ValueError, match=r"BACKENDS.register\(NAME, TicketSource\)"):
         processor.save_pretrained(tmp_path)

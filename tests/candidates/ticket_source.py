@@ -15,7 +15,7 @@ from hf_corefel.candidates import NamedEntities, Proposals, QuerySpans, read_bac
 class TicketSource(NamedEntities):
     """Proposes ``ticket:TEAM-123`` for "TEAM-123"."""
 
-    backend = "tickets"
+    backend = "guest-tickets"
 
     def __init__(self, pattern: str = "[A-Z]+-[0-9]+", vector_size: int = 8) -> None:
         self.pattern, self.vector_size = pattern, vector_size

@@ -20,6 +20,7 @@ from .vector_index import IndexKind, VectorIndex, build_index
 __all__ = ["PROJECTION_FILE", "DenseRetriever", "EnumeratedStore", "SpanProjection"]
 
 PROJECTION_FILE = "span_projection.safetensors"
+_OPTIONS = ("index", "most", "least", "nothing")
 
 
 class EnumeratedStore(EntityStore, Protocol):
@@ -90,6 +91,8 @@ class DenseRetriever:
         index: How: see `build_index`.
         most: How many it proposes for a span, at most.
         least: Scores below this are not proposed.
+        nothing: The cosine that "none of them" has, by which entities that are all far away get low scores: most spans
+            that no table lists stand for nothing in the store, and something is always nearest.
 
     Raises:
         ValueError: When the projection gives vectors of another width.
@@ -107,20 +110,23 @@ class DenseRetriever:
         index: IndexKind = "auto",
         most: int = 16,
         least: float = 0.0,
+        nothing: float = -1.0,
     ) -> None:
         if projection.vector_size != store.vector_size:
             raise ValueError(
                 f"projection: it gives vectors of {projection.vector_size} numbers, the store's have "
                 f"{store.vector_size}"
             )
-        if most < 1 or not 0 <= least <= 1:
-            raise ValueError(f"expected most from 1 and least from 0 to 1, got {most!r} and {least!r}")
+        if most < 1 or not 0 <= least <= 1 or not -1 <= nothing <= 1:
+            raise ValueError(
+                f"expected most from 1, least from 0 to 1, nothing from -1 to 1; got {most!r}, {least!r}, {nothing!r}"
+            )
         self.store, self.projection = store, projection
-        self.index, self.most, self.least = index, most, least
+        self.index, self.most, self.least, self.nothing = index, most, least, nothing
         self._built: tuple[Any, VectorIndex] | None = None
 
     def propose(self, document: Document, spans: QuerySpans, limit: int) -> Proposals:
-        """Return the nearest entities; the scores of a span's are the softmax of their scaled cosines.
+        """Return the nearest entities; scores are the softmax of their scaled cosines and that of "none of them".
 
         Raises:
             ValueError: When the span vectors have another width than the projection was trained on.
@@ -134,7 +140,8 @@ class DenseRetriever:
             )
         count = min(limit, self.most)
         ids, cosines = self._index().search(self.projection(spans.vectors), count)
-        scores = _softmax(cosines * self.projection.scale)
+        nothing = np.full((len(ids), 1), self.nothing, dtype=np.float32)
+        scores = _softmax(np.concatenate([cosines, nothing], axis=1) * self.projection.scale)[:, :count]
         ids = np.where(scores < self.least, -1, ids)
         found = Proposals.none(len(spans), limit)
         found.entity_ids[:, :count], found.scores[:, :count] = ids, np.where(ids < 0, 0, scores)
@@ -156,7 +163,8 @@ class DenseRetriever:
         """Write the projection and the options; the store is saved by what it is a part of."""
         from safetensors.numpy import save_file
 
-        write_backend_config(folder, self.backend, index=self.index, most=self.most, least=self.least)
+        options = {name: getattr(self, name) for name in _OPTIONS}
+        write_backend_config(folder, self.backend, **options)
         arrays = {field.name: getattr(self.projection, field.name) for field in fields(self.projection)}
         with whole_file(Path(folder) / PROJECTION_FILE) as partial:
             save_file(arrays, partial)
@@ -178,7 +186,7 @@ class DenseRetriever:
         if store is None:
             raise KnowledgeBaseError(f"{folder}: dense retrieval is a part of a composed knowledge base; open that one")
         config, path = read_backend_config(folder), Path(folder) / PROJECTION_FILE
-        options = {name: config[name] for name in ("index", "most", "least") if name in config}
+        options = {name: config[name] for name in _OPTIONS if name in config}
         try:
             projection = SpanProjection(**load_file(path))
         except (OSError, SafetensorError, TypeError, ValueError) as error:
