@@ -200,9 +200,9 @@ def train(arguments: argparse.Namespace) -> None:
         near = hits.any(axis=1)
         print(
             f"epoch {epoch}: loss {total / steps:.3f}, scale {model.log_scale.exp().item():.1f}, dev: @1 "
-            f"{hits[:, 0].mean():.1%}, recall@16 dense {near.mean():.1%} (seen {near[seen].mean():.1%}, unseen "
-            f"{near[~seen].mean():.1%} of {(~seen).sum()}), table {listed.mean():.1%}, either "
-            f"{(near | listed).mean():.1%}, {time.time() - started:.0f} s",
+            f"{hits[:, 0].mean():.1%}, recall@16 dense {near.mean():.1%} (unseen entities {near[~seen].sum()} of "
+            f"{(~seen).sum()}), table {listed.mean():.1%}, either {(near | listed).mean():.1%}, "
+            f"{time.time() - started:.0f} s",
             flush=True,
         )
     DenseRetriever(kb, model.finished()).save_pretrained(arguments.retriever)
@@ -234,7 +234,7 @@ def learned_offset(retriever: DenseRetriever, spans: Spans, below: int | None) -
     spans = spans.take(np.flatnonzero(asked))
     nowhere = np.zeros((len(spans.entities), 2), dtype=np.int64)
     found = retriever.propose(Document(""), QuerySpans(nowhere, nowhere, spans.vectors.astype(np.float32)), 16)
-    new = (found.entity_ids[:, :, None] != spans.candidates[:, None]).all(axis=2)
+    new = (found.entity_ids >= 0) & (found.entity_ids[:, :, None] != spans.candidates[:, None]).all(axis=2)
     right = int((new & (found.entity_ids == spans.entities[:, None])).sum())
     print(f"below {below}: {asked.sum()} mentions, {(spans.entities >= 0).sum()} of them linked, {right} found")
     return fit_offset(found.scores[new].tolist(), right)

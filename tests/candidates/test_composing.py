@@ -79,6 +79,7 @@ def test_stores_of_other_widths_and_first_parts_without_entities_are_refused() -
         (np.zeros((3, 1)), np.full((3, 1), 1.5), "Odd.propose: a score is a probability from 0 to 1, got 1.5"),
         (np.zeros((3, 1)), np.full((3, 1), np.nan), "from 0 to 1, got nan"),
         (np.full((3, 1), -2), np.ones((3, 1)), "entity id -2 stands for no name"),
+        (np.zeros((3, 2)), np.ones((3, 2)), "entity id 0 stands twice"),
     ],
 )
 def test_an_answer_that_is_none_names_its_source(ids: np.ndarray, scores: np.ndarray, message: str) -> None:

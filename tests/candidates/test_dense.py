@@ -187,7 +187,10 @@ def test_what_does_not_fit_is_refused(dense: ComposedKnowledgeBase, annotate: Co
             open_knowledge_base(tmp_path)
 
 
-@pytest.mark.parametrize("parts", [None, [], [3], [{"folder": "../x", "offset": 0, "below": None}], [{}]])
+OUTSIDE = [[{"folder": place, "offset": 0, "below": None}] for place in ("../x", "..", ".", "")]
+
+
+@pytest.mark.parametrize("parts", [None, [], [3], [{}], *OUTSIDE])
 def test_damaged_composed_folders_are_refused(parts: Any, tmp_path: Path) -> None:
     (tmp_path / "kb_config.json").write_text(json.dumps({"backend": "composed", "parts": parts}))
     with pytest.raises(KnowledgeBaseError, match="field 'parts'"):

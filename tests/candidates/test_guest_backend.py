@@ -20,6 +20,8 @@ from hf_corefel.candidates import (
     ComposedKnowledgeBase,
     EntityStore,
     Part,
+    Proposals,
+    QuerySpans,
     SurfaceSource,
     open_knowledge_base,
     write_backend_config,
@@ -173,3 +175,38 @@ def test_a_backend_needs_a_class_with_all_methods() -> None:
     with pytest.raises(ValueError, match="it has no propose, save_pretrained, from_pretrained"):
         BACKENDS.register("nothing", int)
     assert "nothing" not in BACKENDS
+
+
+def test_a_source_may_name_what_the_store_has_ids_for(
+    letter_processor: Callable[..., CorefELProcessor], tiny_knowledge_base: KnowledgeBase, tickets: Any
+) -> None:
+    class Named(tickets):  # type: ignore[misc]
+        def propose(self, document: Document, spans: QuerySpans, limit: int) -> Proposals:
+            return Proposals.of([[Candidate("Oslo", 0.5), Candidate("Unheard", 0.25)]] * len(spans), limit)
+
+        def entity_id(self, name: str) -> int | None:
+            return tiny_knowledge_base.entity_id(name)
+
+        def entity_name(self, entity_id: int) -> str:
+            return tiny_knowledge_base.entity_name(entity_id)
+
+        def vectors(self, ids: Any) -> np.ndarray:
+            return tiny_knowledge_base.vectors(ids)
+
+    encoded = letter_processor().with_knowledge_base(Named()).encode("Oslo")
+    oslo = tiny_knowledge_base.entity_id("Oslo")
+    assert dict(zip(encoded.entities, encoded.entity_ids.tolist(), strict=True)) == {"Unheard": -1, "Oslo": oslo}
+    assert np.array_equal(
+        encoded.entity_vectors[encoded.entities.index("Oslo")], tiny_knowledge_base.vector_for("Oslo")
+    )
+
+
+def test_vectors_that_are_no_numbers_name_their_store(
+    letter_processor: Callable[..., CorefELProcessor], tickets: Any
+) -> None:
+    class Odd(tickets):  # type: ignore[misc]
+        def vector_for(self, name: str) -> np.ndarray:
+            return np.full(self.vector_size, np.nan)
+
+    with pytest.raises(ValueError, match="Odd: the vector of 'ticket:AB-12' is not finite"):
+        letter_processor().with_knowledge_base(Odd()).encode(TEXT)

@@ -164,7 +164,7 @@ class ComposedKnowledgeBase:
         return known
 
     def propose(self, document: Document, spans: QuerySpans, limit: int) -> Proposals:
-        """Return candidates of all parts; without vectors, those that need them are left out.
+        """Return candidates of all parts.
 
         Raises:
             ValueError: When a part's answer is none; the message names it.
@@ -172,8 +172,6 @@ class ComposedKnowledgeBase:
         entity_ids, scores = np.full((len(spans), limit), -1), np.zeros((len(spans), limit), dtype=np.float32)
         numbers: dict[str, int] = {}
         for part in self.parts:
-            if _is_late(part.source) and spans.vectors is None:
-                continue
             count = (entity_ids != -1).sum(axis=1)
             rows = np.flatnonzero(count < (limit if part.below is None else min(part.below, limit)))
             if not len(rows):
@@ -238,7 +236,7 @@ class ComposedKnowledgeBase:
         for number, each in enumerate(described):
             try:
                 place, offset, below = str(each["folder"]), float(each["offset"]), each["below"]
-                if Path(place).name != place:
+                if Path(place).name != place or place in ("", ".."):
                     raise ValueError(f"{place!r} is no name of a folder in it")
                 store: Any = parts[0].source if parts else None
                 parts.append(Part(open_source(Path(folder) / place, store), offset, below))

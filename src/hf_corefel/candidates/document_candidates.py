@@ -14,6 +14,7 @@ from .protocols import CandidateSource, EntityStore
 __all__ = [
     "DocumentCandidates",
     "DocumentEntities",
+    "ask",
     "entities_of_span",
     "gather_entities",
     "known_names",
@@ -72,9 +73,8 @@ def read_candidates(knowledge: object, document: Document, spans: QuerySpans, li
     Raises:
         ValueError: When the source's answer is none; the message names it.
     """
-    source, store = _both(knowledge)
-    proposed = source.propose(document, spans, limit)
-    proposed.check(source, len(spans))
+    store = _both(knowledge)[1]
+    proposed = ask(knowledge, document, spans, limit)
     found, scores = proposed.entity_ids[:, :limit].copy(), proposed.scores[:, :limit].copy()
     numbers = {name: number for number, name in enumerate(proposed.names)}
     warnings = []
@@ -98,12 +98,39 @@ def read_candidates(knowledge: object, document: Document, spans: QuerySpans, li
     return DocumentCandidates(gather_entities(store, found, list(numbers)), log_scores(found, scores), warnings)
 
 
+def ask(knowledge: object, document: Document, spans: QuerySpans, limit: int) -> Proposals:
+    """Return what a source proposes, once it is checked, with ids in place of names wherever the store has one.
+
+    Args:
+        knowledge: A `CandidateSource` and `EntityStore`.
+        document: The document.
+        spans: S spans of it.
+        limit: K.
+
+    Raises:
+        TypeError: When it is no source, or no store.
+        ValueError: When the answer is none; the message names the source.
+    """
+    source, store = _both(knowledge)
+    proposed = source.propose(document, spans, limit)
+    proposed.check(source, len(spans))
+    known = {-2 - n: known for n, name in enumerate(proposed.names) if (known := store.entity_id(name)) is not None}
+    if not known:
+        return proposed
+    ids, scores = proposed.entity_ids.copy(), proposed.scores.copy()
+    for row in np.flatnonzero(np.isin(ids, list(known)).any(axis=1)).tolist():
+        for column, given in enumerate(ids[row].tolist()):
+            if given in known:
+                # It may be among the span's candidates by its id, too.
+                twice = known[given] in ids[row].tolist()
+                ids[row, column], scores[row, column] = (-1, 0.0) if twice else (known[given], scores[row, column])
+    return Proposals(ids, scores, proposed.names)
+
+
 def entities_of_span(knowledge: object, document: Document, offsets: tuple[int, int], limit: int) -> set[str]:
     """Return the names of the entities that a source proposes for one span of a document, before it is encoded."""
-    source, store = _both(knowledge)
-    span = np.array([offsets], dtype=np.int64)
-    proposed = source.propose(document, QuerySpans(span, span), limit)
-    proposed.check(source, 1)
+    span, store = np.array([offsets], dtype=np.int64), _both(knowledge)[1]
+    proposed = ask(knowledge, document, QuerySpans(span, span), limit)
     ids = [entity_id for entity_id in proposed.entity_ids[0, :limit].tolist() if entity_id != -1]
     return {store.entity_name(i) if i >= 0 else proposed.names[-2 - i] for i in ids}
 
@@ -122,9 +149,15 @@ def gather_entities(store: EntityStore, found: np.ndarray, names: Sequence[str])
     rows[real] = inverse
     all_names = [names[-2 - i] if i < 0 else store.entity_name(i) for i in ids.tolist()]
     ids = np.where(ids < 0, -1, ids)
-    vectors = store.vectors(ids)
+    vectors = np.array(store.vectors(ids), dtype=np.float32)
+    if vectors.shape != (len(ids), store.vector_size):
+        shape = f"({len(ids)}, {store.vector_size})"
+        raise ValueError(f"{type(store).__name__}.vectors: expected an array of shape {shape}, got {vectors.shape}")
     for row in np.flatnonzero(ids < 0):
         vectors[row] = store.vector_for(all_names[row])
+    if not np.isfinite(vectors).all():
+        name = all_names[int(np.flatnonzero(~np.isfinite(vectors).all(axis=1))[0])]
+        raise ValueError(f"{type(store).__name__}: the vector of {name!r} is not finite")
     return DocumentEntities(rows, all_names, ids, vectors)
 
 

@@ -94,8 +94,8 @@ class Proposals:
             spans: S.
 
         Raises:
-            ValueError: When a shape does not fit, a score is none between 0 and 1, or a name is missing; the message
-                names the source.
+            ValueError: When a shape does not fit, a score is none between 0 and 1, a name is missing, or a span has an
+                entity twice; the message names the source.
         """
         where = f"{type(source).__name__}.propose"
         shape = self.entity_ids.shape
@@ -106,6 +106,11 @@ class Proposals:
         if self.entity_ids.min(initial=-1) < -1 - len(self.names):
             raise ValueError(f"{where}: entity id {self.entity_ids.min()} stands for no name, there are {self.names}")
         within = (self.scores >= 0) & (self.scores <= 1)
+        ordered = np.sort(self.entity_ids, axis=1)
+        twice = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] != -1)
+        if twice.any():
+            # Two parallel edges would make it twice as likely.
+            raise ValueError(f"{where}: entity id {ordered[:, 1:][twice][0]} stands twice among a span's candidates")
         if not within.all():
             raise ValueError(f"{where}: a score is a probability from 0 to 1, got {self.scores[~within][0]}")
 

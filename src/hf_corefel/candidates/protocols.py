@@ -65,8 +65,8 @@ class CandidateSource(Protocol):
     """Proposes entities that spans may stand for.
 
     A source that has to know what the encoder makes of the spans says so by the class attribute
-    ``needs_span_vectors = True``: the pipeline asks it once the spans are pruned, about those that were kept, with
-    `QuerySpans.vectors`. All others are asked about every span before anything is encoded.
+    ``needs_span_vectors = True``. All sources are asked about every span before anything is encoded; such a one is
+    asked again by the pipeline once the spans are pruned, about those that were kept, with `QuerySpans.vectors`.
     """
 
     def propose(self, document: Document, spans: QuerySpans, limit: int) -> Proposals:

@@ -12,6 +12,8 @@ IndexKind = Literal["auto", "exact", "hnsw"]
 
 # Comparing 100 spans with 100,000 vectors of 128 numbers takes some tens of milliseconds and no package.
 _MOST_EXACT = 100_000
+# Neighbours that are looked at while a graph is built and searched; more find more of what is nearest, and take longer.
+_WIDTH = 256
 # Numbers that are in memory at once while all vectors are compared.
 _BLOCK = 2**24
 
@@ -75,7 +77,9 @@ class GraphIndex:
             raise ImportError(
                 f"an index of {len(ids):,} entity vectors needs usearch: pip install 'hf-corefel[dense]'"
             ) from error
-        self._index: Any = Index(ndim=vectors.shape[1], metric="ip", dtype="f32")
+        self._index: Any = Index(
+            ndim=vectors.shape[1], metric="ip", dtype="f32", expansion_add=_WIDTH, expansion_search=_WIDTH
+        )
         self._index.add(ids.astype(np.uint64), np.ascontiguousarray(vectors, dtype=np.float32))
 
     def search(self, queries: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:

@@ -9,7 +9,7 @@ import numpy as np
 from torch import Tensor
 
 from ..candidates import KnowledgeBackend, Proposals, QuerySpans
-from ..candidates.document_candidates import gather_entities, log_scores
+from ..candidates.document_candidates import ask, gather_entities, log_scores
 from ..layers.enumerated import SpanTensors
 from ..modeling_corefel import CorefELModel, CorefELOutput
 from ..processing_corefel import CorefELProcessor, EncodedDocument
@@ -69,8 +69,7 @@ def with_late_candidates(
     open_to_more = np.array([tuple(o) not in listed for o in encoded.spans.offsets[rows].tolist()], dtype=bool)
     rows, vectors = rows[open_to_more], vectors[open_to_more]
     spans = QuerySpans(encoded.spans.offsets[rows], encoded.spans.named[rows], vectors)
-    proposed = knowledge.propose(encoded.document, spans, limit)
-    proposed.check(knowledge, len(rows))
+    proposed = ask(knowledge, encoded.document, spans, limit)
     # All in ids of the knowledge base again; entities that have a name only get numbers below -1 for the moment.
     numbers: dict[str, int] = {}
     own = [
