@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import doctest
 import math
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -123,3 +125,9 @@ def test_candidates_by_name() -> None:
     found = Proposals.of([listed, [], [Candidate("A", 0.1)]], 2)
     assert found.names == ("B", "A") and found.entity_ids.tolist() == [[-2, -3], [-1, -1], [-3, -1]]
     assert np.allclose(found.scores, [[0.7, 0.2], [0, 0], [0.1, 0]])
+
+
+@pytest.mark.parametrize("module", ["composed", "dense", "proposals"])
+def test_examples_show_what_they_do(module: str) -> None:
+    found = doctest.testmod(import_module(f"hf_corefel.candidates.{module}"), optionflags=doctest.ELLIPSIS)
+    assert found.failed == 0 and found.attempted > 0

@@ -70,6 +70,14 @@ class ComposedKnowledgeBase:
     No candidate of an earlier source is displaced by a later one: those fill the places that are left. An entity that
     several stores have is the earliest one's.
 
+    >>> from hf_corefel import Document, KnowledgeBase
+    >>> cities = KnowledgeBase.build([("Oslo", [("Oslo", 1.0)])])
+    >>> bands = KnowledgeBase.build([("Oslo", [("Oslo_(band)", 0.5)])])
+    >>> both, span = ComposedKnowledgeBase([cities, Part(bands, offset=-1.0)]), np.array([[0, 4]])
+    >>> found = both.propose(Document("Oslo"), QuerySpans(span, span), limit=3)
+    >>> [both.entity_name(i) for i in found.entity_ids[0] if i >= 0], found.scores[0].round(2).tolist()
+    (['Oslo', 'Oslo_(band)'], [1.0, 0.18..., 0.0])
+
     Args:
         parts: The sources, the most exact one first; the first must be an `EntityStore` too.
 

@@ -83,6 +83,15 @@ class SpanProjection:
 class DenseRetriever:
     """Proposes the entities of a store whose vectors are nearest to a projection of the spans.
 
+    >>> from hf_corefel import KnowledgeBase
+    >>> kb = KnowledgeBase.build([("Oslo", [("Oslo", 1.0)])], vectors=(["Oslo", "Bergen"], np.eye(2)))
+    >>> as_they_are = SpanProjection(np.eye(2), [0, 0], np.eye(2), [0, 0], [10.0])
+    >>> place = np.array([[0, 8]])
+    >>> spans = QuerySpans(place, place, np.array([[0.1, 0.9]], dtype=np.float32))
+    >>> found = DenseRetriever(kb, as_they_are).propose(Document("the town"), spans, limit=1)
+    >>> kb.entity_name(found.entity_ids[0, 0])
+    'Bergen'
+
     It is a part of a `ComposedKnowledgeBase` whose first part is the store, and is asked once the spans are pruned.
 
     Args:
