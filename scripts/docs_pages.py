@@ -53,12 +53,14 @@ def run(page: str, name: str) -> Iterator[str]:
         Exception: Whatever a block raises; its traceback names the page and the number of the block.
     """
     names: dict[str, Any] = {"__name__": "__main__"}
+    path = list(sys.path)
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
         for number, block in enumerate(blocks(page), start=1):
             printed = io.StringIO()
             with redirect_stdout(printed):
                 exec(compile(block.code, f"{name}, block {number}", "exec"), names)
             yield printed.getvalue()
+    sys.path[:] = path  # a page may import what it wrote
 
 
 def with_outputs(page: str, outputs: list[str]) -> str:

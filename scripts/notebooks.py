@@ -80,7 +80,7 @@ def shown(outputs: list[dict[str, Any]], names: dict[str, str]) -> list[dict[str
 
         return _ID.sub(name, "".join(text)).splitlines(keepends=True)
 
-    kept = []
+    kept: list[dict[str, Any]] = []
     for output in outputs:
         if output["output_type"] == "stream" and output["name"] == "stdout":
             text = named(output["text"])

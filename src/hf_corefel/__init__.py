@@ -33,6 +33,7 @@ from .version import __version__
 
 if TYPE_CHECKING:
     # What `_attribute` finds. Submodules under their own names, which is how type checkers know what is handed on.
+    from . import candidates as candidates
     from . import corpora as corpora
     from . import decoding as decoding
     from . import documents as documents

@@ -30,12 +30,12 @@ from .heads.parameter_groups import OWN_SCORERS, place_of
 from .heads.registry import parameter_groups
 from .layers import MentionPruner, SpanRepresentation, WindowEncoder, indivisible_modules
 from .layers.entities import expected_entities
-from .layers.enumerated import SpanTensors, score_spans
+from .layers.enumerated import PrunedSpans, SpanTensors, keep_best
 from .layers.head_modules import add_head_modules
 from .layers.matches import match_features
 from .layers.model_output import CorefELOutput
-from .layers.nesting import containing_spans, either_way, twin_spans
-from .layers.relations import relations_of_kept, rows_of_kept
+from .layers.nesting import either_way, nested_spans
+from .layers.relations import relations_of_kept
 from .loading.encoders import make_encoder, reads_padding, text_encoder
 from .loading.foreign_code import loading_from, mark_foreign, read_encoder_config
 from .loading.repositories import HubOptions, checked_name
@@ -239,6 +239,12 @@ class CorefELModel(CorefELPreTrainedModel):
         encoder: Any = self.plain_encoder
         encoder.set_input_embeddings(value)
 
+    def prune(
+        self, windows: tuple[Tensor, Tensor, Tensor], spans: SpanTensors, limits: Tensor, keep_all: Tensor
+    ) -> PrunedSpans:
+        """The first half of `forward`, which names the tensors: encodes documents and keeps their best spans."""
+        return keep_best(self.spans, self.pruner, self.encoder(*windows), spans, limits, keep_all)
+
     def forward(
         self,
         input_ids: Tensor,
@@ -263,6 +269,7 @@ class CorefELModel(CorefELPreTrainedModel):
         mention_scope: Tensor | None = None,
         gold_clusters: Tensor | None = None,
         gold_entities: Tensor | None = None,
+        pruned: PrunedSpans | None = None,
         **unused: Any,
     ) -> CorefELOutput:
         """Scores the edges of a batch of documents, and the loss when gold is given.
@@ -295,16 +302,17 @@ class CorefELModel(CorefELPreTrainedModel):
             mention_scope: ``[B]`` number of each document's scope in `CorefELConfig.mention_scopes`.
             gold_clusters: ``[B, S]`` cluster of each span, -1 where it is no gold mention.
             gold_entities: ``[B, S]`` entity row of its cluster, -1 for NIL.
+            pruned: What `prune` gave for these tensors, for candidates that were found by it; computed when None.
             **unused: What PEFT gives to all models of a task type, ``inputs_embeds=None`` and the like.
         """
         self._refuse_arguments(unused)
         config = self.config
-        pieces = self.encoder(input_ids, attention_mask, piece_positions)
-        table = SpanTensors(span_begin, span_end, span_width, span_cases, span_mask, mention_scope)
-        span_scores, vectors_at = score_spans(self.spans, self.pruner, pieces, table)
-        kept = self.pruner.select(span_scores, span_begin, span_end, span_mask, span_limits, keep_all)
+        if pruned is None:
+            table = SpanTensors(span_begin, span_end, span_width, span_cases, span_mask, mention_scope)
+            windows = input_ids, attention_mask, piece_positions
+            pruned = self.prune(windows, table, span_limits, keep_all)
+        span_scores, kept, spans = pruned
         mask, index = kept >= 0, kept.clamp(min=0)
-        spans = vectors_at(index, mask)
         slots = index.unsqueeze(-1).expand(-1, -1, candidates.shape[-1])
         kept_candidates = candidates.gather(1, slots).masked_fill(~mask.unsqueeze(-1), -1)
         head = self.head
@@ -339,10 +347,7 @@ class CorefELModel(CorefELPreTrainedModel):
             root_pair = self.pairs(spans, meanings=meanings, of_root=True) if PAIR_ROOT in needs else root_pair
         contains = twins = None
         if config.forbid_nested:
-            if span_characters is None or span_cores is None:
-                raise ValueError("span_characters, span_cores: needed with forbid_nested; CorefELProcessor gives them")
-            contains = containing_spans(rows_of_kept(span_characters, index), mask)
-            twins = twin_spans(contains, rows_of_kept(span_cores, index))
+            contains, twins = nested_spans(span_characters, span_cores, index, mask)
         own = None
         if head.own_scores:
             retained = RetainedSpans(spans, mask, mention, kept_candidates, kept_priors, entity_vectors)

@@ -17,6 +17,7 @@ from torch.utils.data import Dataset
 from transformers import AutoModel, Pipeline
 from transformers.pipelines import PIPELINE_REGISTRY
 
+from .candidates import KnowledgeBackend
 from .configuration.fields import FIELDS, READING_FIELDS
 from .decoding.annotating import AnnotationOptions, annotate_batch
 from .documents import AnnotatedDocument, Document
@@ -25,11 +26,8 @@ from .documents.plain_values import plain
 from .documents.types import DocumentResult
 from .hub.fingerprint import check_fingerprint, save_fingerprint
 from .hub.publishing import save_stub
-from .kb import KnowledgeBase
-from .kb.entity_vectors import projects_from, title_vectorizer
-from .loading.adapters import plain_module
 from .loading.agreement import check_agreement, settled_settings
-from .loading.processors import options_beside, processor_beside
+from .loading.processors import give_vectorizer, options_beside, processor_beside
 from .loading.repositories import HubOptions, checked_name
 from .loading.silence import DefaultCheckpoint, unsaid_default, without_note_of_device
 from .modeling_corefel import CorefELModel, CorefELOutput
@@ -45,6 +43,7 @@ from .pipelines.handed_over import (
     read_batches,
 )
 from .pipelines.parameters import AnnotationParameters, CallParameters, check_batching, split_parameters
+from .pipelines.retrieval import read_with_span_vectors, wants_span_vectors
 from .pipelines.workers import preprocessed
 from .processing import check_length
 from .processing.encoded_document import readable_groups
@@ -110,7 +109,7 @@ class CorefELPipeline(Pipeline):
         self,
         model: CorefELModel,
         processor: CorefELProcessor | str | Path | None = None,
-        knowledge_base: KnowledgeBase | str | Path | None = None,
+        knowledge_base: KnowledgeBackend | str | Path | None = None,
         *,
         verify: bool = True,
         **kwargs: Any,
@@ -131,10 +130,8 @@ class CorefELPipeline(Pipeline):
             # Weights are stored in half precision and computed in single precision where half is slow and coarse.
             self.model.float()
         self.processor = processor
-        kb = processor.knowledge_base
-        if own_knowledge_base and kb.vectorizer is None and projects_from(kb, model):
-            # Entities that are added now get vectors of the kind that the model was trained on.
-            kb.vectorizer = title_vectorizer(plain_module(model.encoder).model, processor.tokenizer, kb.projection)
+        if own_knowledge_base:
+            give_vectorizer(processor.knowledge_base, model, processor.tokenizer)
         # A model that was trained since it was loaded differs from its fingerprint, as it should.
         if verify and model.origin is not None and model.has_weights_as_loaded():
             check_fingerprint(
@@ -294,9 +291,15 @@ class CorefELPipeline(Pipeline):
 
     def _forward(self, input_tensors: dict[str, Any], **unused: Any) -> dict[str, Any]:
         # A model that comes straight from training would drop units out.
+        encoded = input_tensors["encoded"]
         with evaluation_mode(self.model):
-            outputs = [self.model(**tensors) for tensors in input_tensors["tensors"]]
-        return {"outputs": outputs, "encoded": input_tensors["encoded"]}
+            if not wants_span_vectors(self.processor):
+                return {"outputs": [self.model(**tensors) for tensors in input_tensors["tensors"]], "encoded": encoded}
+            groups = zip(input_tensors["tensors"], readable_groups(encoded), strict=True)
+            read = [read_with_span_vectors(self.model, self.processor, *group) for group in groups]
+        later = itertools.chain.from_iterable(documents for _, documents in read)
+        encoded = [next(later) if len(document.spans) else document for document in encoded]
+        return {"outputs": [output for output, _ in read], "encoded": encoded}
 
     def postprocess(self, model_outputs: dict[str, Any], **options: Any) -> list[AnnotatedDocument]:
         encoded, outputs, asked = model_outputs["encoded"], model_outputs["outputs"], AnnotationOptions(**options)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,20 +13,22 @@ import torch
 from torch import Tensor
 from transformers.utils import cached_file
 
+from .candidates import KnowledgeBackend, QuerySpans, open_knowledge_base
+from .candidates.backends import open_source, save_knowledge_base
+from .candidates.document_candidates import known_names, read_candidates
+from .candidates.hub import KNOWLEDGE_BASE_FOLDER
 from .configuration.field_checks import refuse_unknown
 from .configuration.fields import READING_FIELDS
 from .configuration.processor_settings import SETTINGS_FILE, read_settings, write_settings
 from .configuration.reading_settings import ReadingSettings
 from .configuration_corefel import CorefELConfig
-from .documents import Candidate, Document, DocumentError
-from .kb import KNOWLEDGE_BASE_FOLDER, KnowledgeBase
+from .documents import Document, DocumentError
 from .loading.adapters import place_of
 from .loading.foreign_code import loading_from
 from .loading.repositories import FINGERPRINT_FILE, HubOptions, checked_name, download_folder, upload_folder
 from .loading.tokenizers import load_tokenizer
 from .processing import (
     PieceTokenizer,
-    SpanTable,
     choose_spans,
     label_definitions,
     label_speakers,
@@ -40,8 +43,6 @@ from .processing.alignment import AlignmentReport
 from .processing.encoded_document import CorefELBatch, EncodedDocument
 
 __all__ = ["CorefELBatch", "CorefELProcessor", "EncodedDocument"]
-
-_SMALLEST_PRIOR = 1e-6
 
 
 class CorefELProcessor:
@@ -67,7 +68,7 @@ class CorefELProcessor:
     chosen_settings: frozenset[str] = frozenset()
     """Which settings the caller chose after they were saved, here or in `from_pretrained`."""
 
-    def __init__(self, tokenizer: Any, knowledge_base: KnowledgeBase, config: CorefELConfig | None = None) -> None:
+    def __init__(self, tokenizer: Any, knowledge_base: KnowledgeBackend, config: CorefELConfig | None = None) -> None:
         config = config or CorefELConfig(entity_vector_size=knowledge_base.vector_size)
         if knowledge_base.vector_size != config.entity_vector_size:
             raise ValueError(
@@ -76,7 +77,7 @@ class CorefELProcessor:
             )
         self._setup(tokenizer, knowledge_base, ReadingSettings.of(config))
 
-    def _setup(self, tokenizer: Any, knowledge_base: KnowledgeBase, settings: ReadingSettings) -> None:
+    def _setup(self, tokenizer: Any, knowledge_base: KnowledgeBackend, settings: ReadingSettings) -> None:
         self.tokenizer = tokenizer
         self.knowledge_base = knowledge_base
         self._split_pieces = PieceTokenizer(tokenizer)
@@ -110,11 +111,15 @@ class CorefELProcessor:
     # Loading and saving -------------------------------------------------------------------------------
 
     def save_pretrained(self, save_directory: str | Path, **kwargs: Any) -> None:
-        """Writes tokenizer, settings and knowledge base beside the model."""
+        """Writes tokenizer, settings and knowledge base beside the model.
+
+        Raises:
+            ValueError: When the knowledge base's class is not registered, so that nobody could load it.
+        """
         folder = Path(save_directory)
         folder.mkdir(parents=True, exist_ok=True)
         self.tokenizer.save_pretrained(str(folder))
-        self.knowledge_base.save_pretrained(folder / KNOWLEDGE_BASE_FOLDER)
+        save_knowledge_base(self.knowledge_base, folder / KNOWLEDGE_BASE_FOLDER)
         write_settings(self.settings, folder / SETTINGS_FILE)
         (folder / FINGERPRINT_FILE).unlink(missing_ok=True)  # it was of another processor
 
@@ -139,7 +144,7 @@ class CorefELProcessor:
         cls,
         pretrained_model_name_or_path: str | Path,
         *,
-        knowledge_base: KnowledgeBase | str | Path | None = None,
+        knowledge_base: KnowledgeBackend | str | Path | None = None,
         **kwargs: Any,
     ) -> CorefELProcessor:
         """Loads what `save_pretrained` wrote.
@@ -171,21 +176,22 @@ class CorefELProcessor:
             if changed:
                 chosen = {**settings.to_dict(), **changed}
                 settings = ReadingSettings.checked(chosen, "CorefELProcessor.from_pretrained: ")
-            if isinstance(knowledge_base, str | Path):
-                knowledge_base = KnowledgeBase.from_pretrained(knowledge_base)
             if knowledge_base is None:
-                folder = download_folder(name, KNOWLEDGE_BASE_FOLDER, options)
-                knowledge_base = KnowledgeBase.from_pretrained(folder)
+                opened = open_source(download_folder(name, KNOWLEDGE_BASE_FOLDER, options))
+            elif isinstance(knowledge_base, str | Path):
+                opened = open_knowledge_base(knowledge_base)
+            else:
+                opened = knowledge_base
             processor = cls.__new__(cls)
             tokenizer = load_tokenizer(name, options, trust_remote_code=trust)
             try:
-                processor._setup(tokenizer, knowledge_base, settings)
+                processor._setup(tokenizer, opened, settings)
             except ValueError as error:
                 raise ValueError(f"{path}: {error}") from error
             processor.chosen_settings = frozenset(changed)
         return processor
 
-    def with_knowledge_base(self, knowledge_base: KnowledgeBase) -> CorefELProcessor:
+    def with_knowledge_base(self, knowledge_base: KnowledgeBackend) -> CorefELProcessor:
         """The same processor with another knowledge base, whose vectors must be as wide."""
         if knowledge_base.vector_size != self.knowledge_base.vector_size:
             raise ValueError(
@@ -253,10 +259,7 @@ class CorefELProcessor:
         ends = pieces.last[pieces.last >= 0] + 1
         sentences = pieces.last[words.ends_sentence & (pieces.last >= 0)] + 1
         windows = lay_out_windows(len(pieces), ends, sentences, self._capacity, settings.window_overlap)
-
-        def known(surfaces: list[str]) -> np.ndarray:
-            return np.asarray(self.knowledge_base.lookup(surfaces, 1)[0][:, 0] >= 0)
-
+        known = partial(known_names, self.knowledge_base)
         spans, warnings = choose_spans(
             text,
             words,
@@ -278,10 +281,8 @@ class CorefELProcessor:
                 f"only the best {limit} spans of this long document were kept instead of {wanted} (max_kept_spans, "
                 "--max-kept-spans on the command line)"
             )
-        candidates, log_priors, names, ids = self._candidates(document, spans, warnings)
-        vectors = self.knowledge_base.vectors(ids)
-        for row in np.flatnonzero(ids < 0):
-            vectors[row] = self.knowledge_base.vector_for(names[row])
+        queries = QuerySpans(spans.offsets, spans.named)
+        found = read_candidates(self.knowledge_base, document, queries, settings["max_candidates"])
         turns = read_speakers(text) if document.speakers is None else document.speakers
         return EncodedDocument(
             document=document,
@@ -295,12 +296,12 @@ class CorefELProcessor:
             limit=limit,
             scope=scope,
             keep_all=document.mentions is not None,
-            candidates=candidates,
-            log_priors=log_priors,
-            entities=names,
-            entity_ids=ids,
-            entity_vectors=vectors,
-            warnings=warnings,
+            candidates=found.entities.rows,
+            log_priors=found.log_priors,
+            entities=found.entities.names,
+            entity_ids=found.entities.ids,
+            entity_vectors=found.entities.vectors,
+            warnings=warnings + found.warnings,
         )
 
     def _scope(self, document: Document) -> tuple[int, ReadingSettings]:
@@ -314,45 +315,6 @@ class CorefELProcessor:
             return 0, self.settings
         number = 0 if name is None else scopes.index(name)
         return number, self.settings.of_scope(scopes[number])
-
-    def _candidates(
-        self, document: Document, spans: SpanTable, warnings: list[str]
-    ) -> tuple[np.ndarray, np.ndarray, list[str], np.ndarray]:
-        """Candidates of every span ``[S, K]`` as rows of the document's entities, log priors, names, ids."""
-        limit, kb = self.settings.max_candidates, self.knowledge_base
-        offsets = spans.offsets.tolist()
-        found, priors = kb.lookup([document.text[begin:end] for begin, end in spans.named.tolist()], limit)
-        found, priors = found.astype(np.int64), priors.astype(np.float32)
-        unknown: dict[str, int] = {}
-        if document.candidates:
-            for row, (begin, end) in enumerate(offsets):
-                listed = document.candidates.get((begin, end))
-                if listed is None:
-                    continue
-                # An entity that is listed twice would be two parallel edges: the highest prior stands.
-                unique: dict[str, Candidate] = {}
-                for candidate in sorted(listed, key=lambda candidate: (-candidate.prior, candidate.entity)):
-                    unique.setdefault(candidate.entity, candidate)
-                best = list(unique.values())[:limit]
-                if len(best) < len(unique):
-                    over = len(unique) - limit
-                    warnings.append(f"span {begin}..{end}: {over} candidates beyond {limit} were dropped")
-                found[row], priors[row] = -1, 0.0
-                for k, candidate in enumerate(best):
-                    entity_id = kb.entity_id(candidate.entity)
-                    if entity_id is None:
-                        # Entities that the knowledge base lacks get numbers below -1 for the moment.
-                        entity_id = -2 - unknown.setdefault(candidate.entity, len(unknown))
-                    found[row, k] = entity_id
-                    priors[row, k] = candidate.prior
-        real = found != -1
-        ids, inverse = np.unique(found[real], return_inverse=True)
-        rows = np.full(found.shape, -1, dtype=np.int64)
-        rows[real] = inverse
-        invented = {-2 - number: name for name, number in unknown.items()}
-        names = [invented[i] if i < 0 else kb.entity_name(i) for i in ids.tolist()]
-        log_priors = np.where(real, np.log(np.maximum(priors, _SMALLEST_PRIOR)), 0.0).astype(np.float32)
-        return rows, log_priors, names, np.where(ids < 0, -1, ids)
 
     # Batching -----------------------------------------------------------------------------------------
 

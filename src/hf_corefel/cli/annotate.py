@@ -157,14 +157,14 @@ def _load(
     """The pipeline on the bundled checkpoint or on ``model``; leaves with status 1 when it cannot be loaded."""
     from safetensors import SafetensorError
 
-    from ..kb import KnowledgeBase
+    from ..candidates import open_knowledge_base
     from ..pipeline_corefel import load_pipeline
 
     placed: dict[str, Any] = {**access} if device is None else {**access, "device": device}
     if knowledge_base is not None:
         try:
             folder = knowledge_base_folder(knowledge_base, token=access.get("token"))
-            placed["knowledge_base"] = KnowledgeBase.from_pretrained(folder)
+            placed["knowledge_base"] = open_knowledge_base(folder)
         except (OSError, ValueError) as error:
             fail(f"cannot read the knowledge base {knowledge_base}: {error}")
     try:

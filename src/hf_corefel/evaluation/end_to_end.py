@@ -12,10 +12,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from ..candidates import open_knowledge_base
+from ..candidates.document_candidates import entities_of_span
 from ..corpora import CORPORA, CorpusSpec, MentionKinds, corpus_files, detect_format, read_gold, read_texts
 from ..documents import AnnotatedDocument, Document, Mention
 from ..formats import read_jsonl, write_jsonl
-from ..kb import KnowledgeBase
 from ..metrics import Scores, SpanRecall, bootstrap_interval, pronoun_recall, score_documents, span_recall
 from ..pipeline_corefel import CorefELPipeline, load_pipeline
 from ..processing.alignment import align_clusters
@@ -88,7 +89,7 @@ def evaluate_corpus(
         FileBusyError: When another process is writing one of them.
     """
     _check_outputs({"out": out, "predictions": predictions}, (data_dir, model, knowledge_base))
-    kb = None if knowledge_base is None else KnowledgeBase.from_pretrained(knowledge_base)
+    kb = None if knowledge_base is None else open_knowledge_base(knowledge_base)
     loading = {"max_kept_spans": max_kept_spans, "trust_remote_code": trust_remote_code, **(loading or {})}
     pipeline = load_pipeline(model, knowledge_base=kb, **loading)
     corpus = corpus_format or detect_format(data_dir)
@@ -243,7 +244,7 @@ def score(
     kb, limit = processor.knowledge_base, processor.settings.max_candidates
 
     def candidates(document: Document, mention: Mention) -> set[str]:
-        return {candidate.entity for candidate in kb.candidates(document.text[mention.begin : mention.end], limit)}
+        return entities_of_span(kb, document, mention.offsets, limit)
 
     parts = score_documents(gold, predicted, candidates=candidates)
     total = sum(parts, Scores()).to_dict()

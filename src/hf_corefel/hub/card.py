@@ -258,7 +258,9 @@ def _making(config: CorefELConfig, facts: CardFacts, kb: Mapping[str, Any] | Non
         words = fields.get("max_span_words", config.max_span_words)
         ratio = fields.get("span_keep_ratio", config.span_keep_ratio)
         yield f"Mention scope `{name}`: spans of up to {words} words, {ratio} a word kept."
-    if kb:
+    if kb and "num_surfaces" not in kb:
+        yield f"Knowledge base: backend `{plain_text(kb.get('backend', ''))}`, see `hf_corefel.candidates`."
+    elif kb:
         yield (
             f"Knowledge base: {kb['num_surfaces']:,} surfaces, {kb['num_entities']:,} entities, vectors of "
             f"{kb['vector_size']} dimensions."

@@ -20,6 +20,7 @@ import torch
 import transformers
 from transformers.utils import cached_file
 
+from ..candidates import KnowledgeBackend
 from ..documents import Candidate, Document
 from ..kb import KnowledgeBase
 from ..loading.repositories import FINGERPRINT_FILE, HubOptions
@@ -224,8 +225,10 @@ def _plain(values: torch.Tensor) -> Any:
     return clean(values.float().tolist())
 
 
-def _describe(kb: KnowledgeBase) -> dict[str, Any]:
+def _describe(kb: KnowledgeBackend) -> dict[str, Any]:
     """Sizes, and names, candidates and vectors of entities at even distances: what is cheap at any size."""
+    if not isinstance(kb, KnowledgeBase):
+        return {"backend": getattr(kb, "backend", None), "vector_size": kb.vector_size}
     kb = kb.merged()  # saving gives other ids once something was changed, and those are the ones that are compared
     ids = np.unique(np.linspace(0, kb.num_entities - 1, min(_SAMPLED_ENTITIES, kb.num_entities)).astype(np.int64))
     names = [kb.entity_name(i) for i in ids.tolist()]

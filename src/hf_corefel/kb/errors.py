@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
+from ..candidates.errors import KnowledgeBaseError
+
 __all__ = ["KnowledgeBaseError"]
-
-
-class KnowledgeBaseError(ValueError):
-    """A knowledge base, or what it is built from, is invalid. The message names the place and the fix."""

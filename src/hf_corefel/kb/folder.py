@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import xxhash
 
+from ..candidates.hub import CONFIG_FILE, DEFAULT_BACKEND
 from .alias_table import AliasTable
 from .errors import KnowledgeBaseError
 from .fallback import Fallback, FallbackIndex, check_fallback
@@ -63,7 +64,6 @@ FORMAT_VERSION = 3
 _READABLE = (1, 2, 3)
 _WITH_CHECKSUMS = 3
 
-CONFIG_FILE = "kb_config.json"
 # A writer may put a new version in place while a reader opens the files of the one before.
 _ATTEMPTS = 20
 
@@ -239,6 +239,11 @@ def _open_version(folder: Path, config: dict[str, Any], check: bool) -> OpenedFo
 
 def _check_fields(config: dict[str, Any], path: Path) -> int:
     """The format version, once the fields that all versions have are there."""
+    if config.get("backend", DEFAULT_BACKEND) != DEFAULT_BACKEND:
+        raise KnowledgeBaseError(
+            f"{path}: field 'backend': it is of the backend {config['backend']!r}, and no alias table; "
+            "hf_corefel.candidates.open_knowledge_base opens all kinds"
+        )
     version = config.get("format_version")
     if isinstance(version, int) and version > FORMAT_VERSION:
         raise KnowledgeBaseError(

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from ..candidates.hub import DEFAULT_BACKEND
 from .building import build_tables
 from .errors import KnowledgeBaseError
 from .fallback import Fallback, check_fallback
@@ -55,10 +56,12 @@ class KnowledgeBase(SavedKnowledgeBase):
     in another knowledge base, also in one that was saved after a change, it means nothing.
 
     Attributes:
+        backend: The name of its kind in `hf_corefel.candidates.BACKENDS`.
         vectorizer: Makes the vectors of entities that are added without one, see `add`. It is not saved
             and does not travel with a pickle.
     """
 
+    backend = DEFAULT_BACKEND
     vectorizer: Vectorizer | None = None
 
     @classmethod

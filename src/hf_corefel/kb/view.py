@@ -10,7 +10,8 @@ from urllib.parse import quote
 
 import numpy as np
 
-from ..documents import Candidate
+from ..candidates.proposals import Proposals, QuerySpans
+from ..documents import Candidate, Document
 from ..documents.plain_values import plain
 from .fallback import Fallback, FallbackIndex, build_fallback_index, check_fallback
 from .lookup import find_candidates
@@ -124,6 +125,14 @@ class KnowledgeBaseView:
         index = self._index(self._fallback if fallback is None else check_fallback(fallback))
         return find_candidates(self._tables, self._changes.state, surfaces, limit, self._spelling_index(), index)
 
+    def propose(self, document: Document, spans: QuerySpans, limit: int) -> Proposals:
+        """Return the candidates of spans by their names, as `lookup` finds them; see `CandidateSource`."""
+        return Proposals(*self.lookup(spans.names(document.text), limit))
+
+    def knows(self, surfaces: Sequence[str]) -> np.ndarray:
+        """Return whether names have candidates, bool ``[M]``."""
+        return np.asarray(self.lookup(surfaces, 1)[0][:, 0] >= 0)
+
     def candidates(self, surface: str, limit: int = 16, *, fallback: Fallback | None = None) -> list[Candidate]:
         """Candidates of one surface, as `lookup` finds them."""
         # More than there are would only make larger arrays.
@@ -141,6 +150,9 @@ class KnowledgeBaseView:
     def entities(self) -> Iterator[str]:
         """The names of the entities, by id."""
         return (name for _, name in self._changes.state.living_entities(self._tables))
+
+    def __contains__(self, entity: object) -> bool:
+        return isinstance(entity, str) and self.entity_id(entity) is not None
 
     def entity_name(self, entity_id: int) -> str:
         """The name of an entity, also of one that was removed.
@@ -200,6 +212,11 @@ class KnowledgeBaseView:
             found |= np.isin(checked, list(state.vectors))
         return found
 
+    def ids_with_vectors(self) -> np.ndarray:
+        """The ids of the entities that were given vectors and not removed, int64, ascending."""
+        ids = np.setdiff1d(np.arange(self.num_ids), list(self._changes.state.removed))
+        return np.asarray(ids[self.has_vector(ids)])
+
     def description(self, entity: str) -> str | None:
         """The description of an entity; None when it has none or is unknown."""
         return self._text(entity, "descriptions")
@@ -208,6 +225,11 @@ class KnowledgeBaseView:
         """The Wikidata id of an entity, such as ``Q42``; None when it has none or is unknown."""
         named = _WIKIDATA.fullmatch(entity)
         return named[1] if named else self._text(entity, "wikidata")
+
+    def identifiers(self, entity: str) -> dict[str, str]:
+        """What other catalogues call an entity: its Wikidata id, as ``{"wikidata": "Q42"}``, if it has one."""
+        known = self.wikidata(entity)
+        return {} if known is None else {"wikidata": known}
 
     def url(self, entity: str) -> str | None:
         """Where readers find an entity: its own URL, else what the template gives, also for one that is unknown here.

@@ -12,7 +12,7 @@ from .pruner import MentionPruner
 from .spans import SpanRepresentation
 from .tracing import in_one_graph
 
-__all__ = ["SpanTensors", "score_spans"]
+__all__ = ["PrunedSpans", "SpanTensors", "keep_best", "score_spans"]
 
 # Spans of a batch that are scored at once when no gradient is needed. The vectors of all five-word spans of 20,000
 # words would take 800 MB with a small encoder, and twice that on the way to them.
@@ -50,6 +50,43 @@ class SpanTensors(NamedTuple):
         case = None if self.case is None else self.case.gather(1, _wide(index, 2))
         begin, end, width = (tensor.gather(1, index) for tensor in (self.begin, self.end, self.width))
         return SpanTensors(begin, end, width, case, mask, self.scope)
+
+
+class PrunedSpans(NamedTuple):
+    """The spans of a batch that are worth scoring further, N of each document's S.
+
+    Attributes:
+        scores: ``[B, S]`` mention scores Φp of all spans.
+        kept: ``[B, N]`` indices of the kept spans, in reading order, -1 on padding.
+        vectors: ``[B, N, G]`` their vectors; on padding they mean nothing.
+    """
+
+    scores: Tensor
+    kept: Tensor
+    vectors: Tensor
+
+
+def keep_best(
+    represent: SpanRepresentation,
+    pruner: MentionPruner,
+    pieces: Tensor,
+    spans: SpanTensors,
+    limits: Tensor,
+    keep_all: Tensor,
+) -> PrunedSpans:
+    """Score all spans and keep the best.
+
+    Args:
+        represent: Gives the vectors.
+        pruner: Gives the scores, and chooses.
+        pieces: ``[B, T, H]``.
+        spans: S spans of each document.
+        limits: ``[B]`` most spans to keep.
+        keep_all: ``[B]``, True where none is dropped.
+    """
+    scores, vectors_at = score_spans(represent, pruner, pieces, spans)
+    kept = pruner.select(scores, spans.begin, spans.end, spans.mask, limits, keep_all)
+    return PrunedSpans(scores, kept, vectors_at(kept.clamp(min=0), kept >= 0))
 
 
 def score_spans(

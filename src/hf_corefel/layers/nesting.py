@@ -5,7 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-__all__ = ["containing_spans", "either_way", "twin_spans"]
+from .relations import rows_of_kept
+
+__all__ = ["containing_spans", "either_way", "nested_spans", "twin_spans"]
 
 
 @torch.no_grad()
@@ -34,3 +36,21 @@ def either_way(contains: Tensor | None, twins: Tensor | None) -> Tensor | None:
         return None
     parts = contains & ~twins
     return parts | parts.mT
+
+
+def nested_spans(characters: Tensor | None, cores: Tensor | None, index: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    """Return `containing_spans` and `twin_spans` of kept spans.
+
+    Args:
+        characters: ``[B, S, 2]`` code points of all spans.
+        cores: ``[B, S, 2]`` code points of their cores.
+        index: ``[B, N]`` the kept ones.
+        mask: ``[B, N]``, False on padding.
+
+    Raises:
+        ValueError: When the first or the second is missing.
+    """
+    if characters is None or cores is None:
+        raise ValueError("span_characters, span_cores: needed with forbid_nested; CorefELProcessor gives them")
+    contains = containing_spans(rows_of_kept(characters, index), mask)
+    return contains, twin_spans(contains, rows_of_kept(cores, index))

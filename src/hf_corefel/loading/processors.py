@@ -7,13 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ..candidates import KnowledgeBackend, open_knowledge_base
 from ..kb import KnowledgeBase
+from ..kb.entity_vectors import projects_from, title_vectorizer
 from ..modeling_corefel import CorefELModel
 from ..processing_corefel import CorefELProcessor
 from ..utils.compat import commit_of
+from .adapters import plain_module
 from .repositories import HubOptions
 
-__all__ = ["options_beside", "processor_beside"]
+__all__ = ["give_vectorizer", "options_beside", "processor_beside"]
 
 
 def options_beside(model: CorefELModel, given: Mapping[str, Any]) -> HubOptions:
@@ -28,7 +31,7 @@ def options_beside(model: CorefELModel, given: Mapping[str, Any]) -> HubOptions:
 def processor_beside(
     model: CorefELModel,
     processor: CorefELProcessor | str | Path | None,
-    knowledge_base: KnowledgeBase | str | Path | None,
+    knowledge_base: KnowledgeBackend | str | Path | None,
     options: HubOptions,
     trust_remote_code: bool | None,
 ) -> CorefELProcessor:
@@ -52,7 +55,7 @@ def processor_beside(
         trust_remote_code = model.origin is not None and model.origin.trust_remote_code
     elsewhere = replace(options, revision=None, subfolder=None).to_kwargs()
     if isinstance(knowledge_base, str | Path):
-        knowledge_base = KnowledgeBase.from_pretrained(knowledge_base, **elsewhere)
+        knowledge_base = open_knowledge_base(knowledge_base, **elsewhere)
     if knowledge_base is not None and knowledge_base.vector_size != model.config.entity_vector_size:
         raise ValueError(
             f"knowledge_base: its entity vectors are {knowledge_base.vector_size} wide, the model expects "
@@ -67,3 +70,16 @@ def processor_beside(
     return CorefELProcessor.from_pretrained(
         name, knowledge_base=knowledge_base, trust_remote_code=trust_remote_code, **access
     )
+
+
+def give_vectorizer(knowledge_base: KnowledgeBackend, model: CorefELModel, tokenizer: Any) -> None:
+    """Have entities that are added now get vectors of the kind that the model was trained on, where it knows how.
+
+    Args:
+        knowledge_base: The one that came with the model.
+        model: The model.
+        tokenizer: That of its encoder.
+    """
+    for kb in getattr(knowledge_base, "stores", [knowledge_base]):
+        if isinstance(kb, KnowledgeBase) and kb.vectorizer is None and projects_from(kb, model):
+            kb.vectorizer = title_vectorizer(plain_module(model.encoder).model, tokenizer, kb.projection)

@@ -21,7 +21,8 @@ from transformers.trainer_callback import TrainerState
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 from transformers.utils import logging
 
-from ..kb import KNOWLEDGE_BASE_FOLDER, KnowledgeBase
+from ..candidates.backends import open_source
+from ..candidates.hub import KNOWLEDGE_BASE_FOLDER
 from ..utils.files import sha256_of, whole_file
 
 __all__ = [
@@ -232,7 +233,7 @@ def _unreadable(path: Path) -> str | None:
     """Why a file of a checkpoint cannot be read, None when it can or is of no kind that is known."""
     try:
         if path.name == KNOWLEDGE_BASE_FOLDER and path.is_dir():
-            KnowledgeBase.from_pretrained(path)
+            open_source(path)
         elif not path.is_file():
             return None
         elif path.name == STATE_FILE:

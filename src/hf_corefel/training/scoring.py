@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from transformers import EvalPrediction, Trainer
 
+from ..candidates.document_candidates import entities_of_span
 from ..decoding.annotating import decode_batch
 from ..documents import AnnotatedDocument, Document, Mention
 from ..metrics import evaluate
@@ -60,8 +61,7 @@ class DocumentPrediction(EvalPrediction):
         kb, limit = self.processor.knowledge_base, self.processor.settings.max_candidates
 
         def candidates(document: Document, mention: Mention) -> set[str]:
-            surface = document.text[mention.begin : mention.end]
-            return {candidate.entity for candidate in kb.candidates(surface, limit)}
+            return entities_of_span(kb, document, mention.offsets, limit)
 
         scores = evaluate(self.label_ids, self.predictions, candidates=candidates)
         scores["score"] = (scores["coref_f1"] + scores["el_mention_f1"] + scores["el_hard_f1"]) / 3

@@ -320,7 +320,11 @@ class CorefELTrainer(OptimisingTrainer, ScoringTrainer, SearchingTrainer, WholeS
                 + (f" of {', '.join(map(plain_text, data))}." if data else "."),
             ),
             repo_id=self.hub_model_id or model_name or Path(self.args.output_dir).name,
-            knowledge_base={name: getattr(kb, name) for name in ("num_surfaces", "num_entities", "vector_size")},
+            knowledge_base={
+                name: getattr(kb, name)
+                for name in ("backend", "num_surfaces", "num_entities", "vector_size")
+                if hasattr(kb, name)
+            },
             development=evaluations[-1] if evaluations else None,
             hyper_parameters=self.args.hyper_parameters(),
         )

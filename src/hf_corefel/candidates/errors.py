@@ -1,0 +1,9 @@
+"""The one error of knowledge bases."""
+
+from __future__ import annotations
+
+__all__ = ["KnowledgeBaseError"]
+
+
+class KnowledgeBaseError(ValueError):
+    """A knowledge base, or what it is built from, is invalid. The message names the place and the fix."""
