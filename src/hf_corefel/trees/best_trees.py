@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .arborescence import IntArray, UnreachableError, search
+from .arborescence import IntArray, Search, UnreachableError, search
 from .elimination import FloatArray
 
 
@@ -57,27 +57,35 @@ class _Lazy:
         return Part(columns, self.span)
 
 
-def best_tree(columns: FloatArray) -> tuple[IntArray, float, FloatArray]:
+def best_tree(columns: FloatArray) -> tuple[IntArray, float]:
     """Find the best tree of edges into each span.
 
     Args:
         columns: ``[n, n + 1 + K]`` scores of the edges into each span: from the spans, the root and its candidates.
 
     Returns:
-        The parents ``[n]`` (0..n-1 a span, n the root, n+1+k the k-th candidate), the score, and the prices
-        ``[n + 1, n]`` of `Search.prices`.
+        The parents ``[n]`` (0..n-1 a span, n the root, n+1+k the k-th candidate), and the score.
 
     Raises:
         UnreachableError: If there is no tree.
         ValueError: If a score is NaN or +inf.
     """
+    return _read(columns, _search(columns))
+
+
+def _search(columns: FloatArray) -> Search:
+    n = len(columns)
+    return search(np.vstack([columns[:, :n].T, columns[:, n:].max(axis=1)]))
+
+
+def _read(columns: FloatArray, found: Search) -> tuple[IntArray, float]:
+    """The best tree that a search found, and its score."""
     n = len(columns)
     above = columns[:, n:]
-    found = search(np.vstack([columns[:, :n].T, above.max(axis=1)]))
     parents = found.parents(n)
     from_above = parents == n
     parents[from_above] += above[from_above].argmax(axis=1)
-    return parents, math.fsum(columns[np.arange(n), parents]), found.prices(n)
+    return parents, math.fsum(columns[np.arange(n), parents])
 
 
 def best_trees(columns: FloatArray) -> Iterator[tuple[IntArray, float]]:
@@ -97,8 +105,10 @@ def best_trees(columns: FloatArray) -> Iterator[tuple[IntArray, float]]:
     heap: list[tuple[float, int, Part | _Lazy]] = []
 
     def put(part: Part) -> None:
-        parents, score, prices = best_tree(part.columns)
-        heapq.heappush(heap, (-score, next(count), Part(part.columns, part.fixed, parents, prices)))
+        found = _search(part.columns)
+        parents, score = _read(part.columns, found)
+        searched = Part(part.columns, part.fixed, parents, found.prices(len(parents)))
+        heapq.heappush(heap, (-score, next(count), searched))
 
     first = columns.copy()
     np.fill_diagonal(first, -np.inf)

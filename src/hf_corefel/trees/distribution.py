@@ -346,11 +346,10 @@ class SpanningTreeDistribution:
 
     def _best(self, b: int, columns: NDArray[np.float64]) -> tuple[IntArray, float]:
         try:
-            parents, score, _ = best_tree(columns)
+            return best_tree(columns)
         except UnreachableError as error:
             named = self.places[b][error.nodes].tolist()
             raise ValueError(f"document {b} has no spanning tree: nothing leads to its spans {named}") from error
-        return parents, score
 
     def _numbered(self, parents: IntArray, at: NDArray[np.intp]) -> IntArray:
         """Parents with masked spans, before and beyond the others, back in the count."""
