@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -31,9 +31,10 @@ __all__ = [
     "LIMIT",
     "NIL",
     "UNKNOWN",
+    "Answers",
+    "ConstraintSearch",
     "SpanGroup",
     "UnfinishedSearchError",
-    "allowed_columns",
     "best_constrained_tree",
     "holds",
     "tops_of",
@@ -66,7 +67,7 @@ class SpanGroup:
 
 
 @dataclass(frozen=True)
-class _Answers:
+class Answers:
     """What is settled on a way through the search, for each of the G groups.
 
     Attributes:
@@ -83,15 +84,15 @@ class _Answers:
     heads: tuple[int, ...]
     inner: frozenset[int] = frozenset()
 
-    def placed(self, group: int, span: int, status: int) -> _Answers:
+    def placed(self, group: int, span: int, status: int) -> Answers:
         changed = self.status.copy()
         changed[group, span] = status
         return replace(self, status=changed)
 
-    def labelled(self, group: int, label: int) -> _Answers:
+    def labelled(self, group: int, label: int) -> Answers:
         return replace(self, labels=_put(self.labels, group, label))
 
-    def without(self, group: int, label: int) -> _Answers:
+    def without(self, group: int, label: int) -> Answers:
         return replace(self, excluded=_put(self.excluded, group, self.excluded[group] | {label}))
 
 
@@ -122,17 +123,7 @@ def best_constrained_tree(
     Raises:
         UnfinishedSearchError: If none was found in time.
     """
-    return _Search(columns, entity_ids, groups, set(apart)).run(limit)
-
-
-def allowed_columns(
-    columns: FloatArray, entity_ids: IntArray, groups: Sequence[SpanGroup], apart: Iterable[tuple[int, int]]
-) -> FloatArray | None:
-    """Return the scores without the edges that no tree has that fits; None where it is plain that there is none.
-
-    Arguments are those of `best_constrained_tree`.
-    """
-    return _Search(columns, entity_ids, groups, set(apart)).allowed()
+    return ConstraintSearch(columns, entity_ids, groups, set(apart)).run(limit)
 
 
 def tops_of(parents: IntArray, entity_ids: IntArray) -> list[Top]:
@@ -153,37 +144,32 @@ def tops_of(parents: IntArray, entity_ids: IntArray) -> list[Top]:
 
 def holds(tops: Sequence[Top], groups: Sequence[SpanGroup], apart: Iterable[tuple[int, int]]) -> bool:
     """Whether clusters break no constraint."""
-    return next(_broken(tops, groups, apart), None) is None
+    for group in groups:
+        linked, top = place = tops[group.spans[0]]
+        if any(tops[span] != place for span in group.spans) or group.entity not in (UNKNOWN, top if linked else NIL):
+            return False
+    return not any(
+        {tops[span] for span in groups[g].spans} & {tops[span] for span in groups[h].spans} for g, h in apart
+    )
 
 
-def _broken(
-    tops: Sequence[Top], groups: Sequence[SpanGroup], apart: Iterable[tuple[int, int]]
-) -> Iterator[tuple[int, int | None]]:
-    """Yield the groups that are not together or have another entity, and the pairs of groups that are not apart."""
-    for g, group in enumerate(groups):
-        top = tops[group.spans[0]]
-        label = top[1] if top[0] else NIL
-        if any(tops[span] != top for span in group.spans) or group.entity not in (UNKNOWN, label):
-            yield g, None
-    for g, h in apart:
-        if {tops[span] for span in groups[g].spans} & {tops[span] for span in groups[h].spans}:
-            yield g, h
+class ConstraintSearch:
+    """The questions of the search, and what follows from their answers; arguments as of `best_constrained_tree`."""
 
-
-class _Search:
     def __init__(
         self, columns: FloatArray, entity_ids: IntArray, groups: Sequence[SpanGroup], apart: set[tuple[int, int]]
     ) -> None:
-        self._columns, self._ids, self._groups, self._apart = columns, entity_ids, groups, apart
+        self._columns, self.entity_ids, self._groups, self._apart = columns, entity_ids, groups, apart
         self._searched = 0
         self._count = itertools.count()
 
     def run(self, limit: int) -> tuple[IntArray, bool] | None:
-        heap = self._tried([self._first()])
+        """Search; see `best_constrained_tree`."""
+        heap = self._tried([self.first()])
         heapq.heapify(heap)
         while heap and self._searched < limit:
             _, _, answers, parents = heapq.heappop(heap)
-            further = self._questions(answers, parents)
+            further = self._further(answers, parents)
             if further is None:
                 return parents, True
             for item in self._tried(further):
@@ -192,7 +178,7 @@ class _Search:
         stack = sorted(heap, reverse=True)
         while stack and self._searched < limit + LIMIT:
             _, _, answers, parents = stack.pop()
-            further = self._questions(answers, parents)
+            further = self._further(answers, parents)
             if further is None:
                 return parents, False
             stack.extend(sorted(self._tried(further), reverse=True))
@@ -200,35 +186,32 @@ class _Search:
             raise UnfinishedSearchError(f"{self._searched} trees were searched; leave some constraints out")
         return None
 
-    def allowed(self) -> FloatArray | None:
-        settled = self._settled(self._first())
-        return None if settled is None else self._allowed(settled)
-
-    def _first(self) -> _Answers:
+    def first(self) -> Answers:
+        """Return what the constraints themselves say."""
         size = len(self._groups)
         status = np.zeros((size, len(self._columns)), dtype=np.int64)
         for g, group in enumerate(self._groups):
             status[g, list(group.spans)] = 1
         labels = tuple(group.entity for group in self._groups)
-        return _Answers(status, labels, (frozenset(),) * size, (-1,) * size)
+        return Answers(status, labels, (frozenset(),) * size, (-1,) * size)
 
-    def _tried(self, several: Iterable[_Answers]) -> list[tuple[float, int, _Answers, IntArray]]:
+    def _tried(self, several: Iterable[Answers]) -> list[tuple[float, int, Answers, IntArray]]:
         """Those answers that agree with one another, with their best trees."""
         found = []
         for answers in several:
-            settled = self._settled(answers)
+            settled = self.settled(answers)
             if settled is None:
                 continue
             self._searched += 1
             try:
-                parents, score = best_tree(self._allowed(settled))
+                parents, score = best_tree(self.allowed(settled))
             except UnreachableError:
                 continue
             found.append((-score, next(self._count), settled, parents))
         return found
 
-    def _settled(self, answers: _Answers) -> _Answers | None:
-        """The answers with all that follows from them; None where they contradict one another."""
+    def settled(self, answers: Answers) -> Answers | None:
+        """Return the answers with all that follows from them; None where they contradict one another."""
         status, labels, excluded = answers.status.copy(), list(answers.labels), list(answers.excluded)
         while True:
             before = status.copy(), tuple(labels), tuple(excluded)
@@ -255,8 +238,8 @@ class _Search:
             if (status == before[0]).all() and (tuple(labels), tuple(excluded)) == before[1:]:
                 return replace(answers, status=status, labels=tuple(labels), excluded=tuple(excluded))
 
-    def _allowed(self, answers: _Answers) -> FloatArray:
-        """The scores without the edges that the answers forbid."""
+    def allowed(self, answers: Answers) -> FloatArray:
+        """Return the scores without the edges that the answers forbid."""
         columns = self._columns.copy()
         n = len(columns)
         above = columns[:, n + 1 :]
@@ -272,47 +255,56 @@ class _Search:
                     columns[others, n] = -np.inf
             elif label != UNKNOWN:
                 columns[inside, n] = -np.inf
-                above[inside[:, None] & (self._ids != label)] = -np.inf
-                above[outside[:, None] & (self._ids == label)] = -np.inf
+                above[inside[:, None] & (self.entity_ids != label)] = -np.inf
+                above[outside[:, None] & (self.entity_ids == label)] = -np.inf
             for barred in answers.excluded[g]:
                 if barred == NIL:
                     columns[inside, n] = -np.inf
                 else:
-                    above[inside[:, None] & (self._ids == barred)] = -np.inf
+                    above[inside[:, None] & (self.entity_ids == barred)] = -np.inf
         columns[list(answers.inner), n] = -np.inf
         return columns
 
-    def _questions(self, answers: _Answers, parents: IntArray) -> list[_Answers] | None:
+    def _further(self, answers: Answers, parents: IntArray) -> list[Answers] | None:
         """The answers to a question that the tree brings up; None where it breaks no constraint."""
-        tops = tops_of(parents, self._ids)
-        broken = next(_broken(tops, self._groups, self._apart), None)
-        if broken is None:
+        if holds(tops_of(parents, self.entity_ids), self._groups, self._apart):
             return None
-        g, h = broken
-        n = len(parents)
+        return self.questions(answers, parents)
 
-        def open_spans(group: int, wanted: Callable[[int], bool]) -> Iterator[int]:
-            for span in filter(wanted, self._groups[group].spans):
-                while span < n:
-                    if answers.status[group, span] == 0:
-                        yield span
-                    span = int(parents[span])
+    def questions(self, answers: Answers, parents: IntArray) -> list[Answers] | None:
+        """Return the answers to a question that a tree brings up; None where it agrees with those that are settled.
 
-        if h is None:
-            if (span := next(open_spans(g, lambda _: True), None)) is not None:
-                return [answers.placed(g, span, 1), answers.placed(g, span, -1)]
-            linked, top = tops[self._groups[g].spans[0]]
+        A tree that breaks a constraint does not agree.
+        """
+        tops = tops_of(parents, self.entity_ids)
+        for g, group in enumerate(self._groups):
+            inside = np.flatnonzero(answers.status[g] == 1).tolist()
+            linked, top = place = tops[group.spans[0]]
+            label = top if linked else NIL
+            agrees = (
+                all(tops[span] == place for span in inside)
+                and answers.labels[g] in (UNKNOWN, label)
+                and label not in answers.excluded[g]
+                and (linked or answers.heads[g] in (-1, top))
+            )
+            wrong = [span for span in np.flatnonzero(answers.status[g] == -1).tolist() if tops[span] == place]
+            if agrees and not wrong:
+                continue
+            for start in wrong + inside:
+                if (span := self._open_span(answers, g, start, parents)) is not None:
+                    return [answers.placed(g, span, 1), answers.placed(g, span, -1)]
             if answers.labels[g] == UNKNOWN:
-                label = top if linked else NIL
                 return [answers.labelled(g, label), answers.without(g, label)]
             # What is left is a NIL cluster with several spans at the root.
             headed = replace(answers, heads=_put(answers.heads, g, top))
             return [headed, replace(answers, inner=answers.inner | {top})]
-        shared = {tops[span] for span in self._groups[g].spans} & {tops[span] for span in self._groups[h].spans}
-        for group in (g, h):
-            if (span := next(open_spans(group, lambda span: tops[span] in shared), None)) is not None:
-                return [answers.placed(group, span, 1), answers.placed(group, span, -1)]
-        # Two ways that share no span meet at an entity.
-        _, entity = next(iter(shared))
-        group = g if answers.labels[g] == UNKNOWN else h
-        return [answers.labelled(group, entity), answers.without(group, entity)]
+        return None
+
+    @staticmethod
+    def _open_span(answers: Answers, group: int, span: int, parents: IntArray) -> int | None:
+        """The first span, on the way from one to the top, of which is open whether it is in the cluster of a group."""
+        while span < len(parents):
+            if answers.status[group, span] == 0:
+                return span
+            span = int(parents[span])
+        return None

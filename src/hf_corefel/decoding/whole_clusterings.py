@@ -16,12 +16,13 @@ from ..trees import SpanningTreeDistribution
 from ..trees.arborescence import IntArray
 from .best_clusterings import ClusteringWeights, Parts, best_clusterings
 from .clusters import DecodedCluster, clusters_from_parents
+from .constrained_draws import constrained_draws
 from .constrained_tree import (
     NIL,
     UNKNOWN,
+    ConstraintSearch,
     SpanGroup,
     UnfinishedSearchError,
-    allowed_columns,
     best_constrained_tree,
     holds,
 )
@@ -271,17 +272,9 @@ class WholeClusterings:
         if not self._groups:
             yield from self._one.sample(count, generator=generator)[:, 0].numpy()
             return
-        columns = allowed_columns(self._weights.columns, self._ids, self._groups, self._apart)
-        if columns is None:
-            return
-        n = self._size
-        scores = torch.from_numpy(columns).unsqueeze(0)
-        pairs, root, candidates = scores[..., :n].mT, scores[..., n], scores[..., n + 1 :]
-        conditioned = SpanningTreeDistribution(root, pairs, candidates, self._one.entity_ids)
-        if not torch.isfinite(conditioned.log_partition).all():
-            return
-        for _ in range(0, DRAWS, 500):
-            yield from conditioned.sample(500, generator=generator)[:, 0].numpy()
+        search = ConstraintSearch(self._weights.columns, self._ids, self._groups, self._apart)
+        seed = int(torch.randint(2**63 - 1, (), generator=generator))
+        yield from constrained_draws(search, DRAWS, np.random.default_rng(seed))
 
     def clusterings(self, count: int) -> list[Clustering]:
         """The most probable clusterings that a search finds, among those that fulfil the constraints."""
