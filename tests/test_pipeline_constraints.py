@@ -234,6 +234,8 @@ def test_many_documents_need_a_list(pipelines: Callable[..., CorefELPipeline]) -
         annotate(iter([TEXT]), constraints=[pair])
     with pytest.raises(TypeError, match=r"takes no parameter 'constraint'.*constraints"):
         annotate(TEXT, constraint=pair)
+    with pytest.raises(TypeError, match="give them in a call"):
+        CorefELPipeline(annotate.model, annotate.processor, task="coref-el", constraints=pair)
 
 
 @pytest.mark.parametrize("head", ["standalone_coref", "standalone_linking"])

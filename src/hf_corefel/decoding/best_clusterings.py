@@ -8,6 +8,7 @@ left. A step gives a cluster another entity, takes a mention out of it, moves a 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
@@ -50,7 +51,7 @@ class ClusteringWeights:
 
     def log_probability(self, parts: Parts) -> float:
         """Return the log of the probability of a clustering; it may round to a little more than 0."""
-        return sum(map(self.weight, parts)) - self.graph.log_weight
+        return math.fsum(map(self.weight, parts)) - self.graph.log_weight
 
     def weight(self, part: Part) -> float:
         """Return the log of the total weight of the trees of a cluster, -inf where it has none."""
@@ -151,7 +152,8 @@ def _steps(parts: Parts, weights: ClusteringWeights) -> Iterator[Parts]:
     """The clusterings that differ in one step."""
     columns, ids = weights.columns, weights.graph.entity_ids
     n = len(columns)
-    clusters = list(parts)
+    # Of equal clusterings the first is found first, the same each time.
+    clusters = sorted(parts, key=lambda part: min(part[0]))
     used = {entity for _, entity in clusters}
     number = np.empty(n, dtype=np.int64)
     for c, (spans, _) in enumerate(clusters):
@@ -169,7 +171,7 @@ def _steps(parts: Parts, weights: ClusteringWeights) -> Iterator[Parts]:
         either = np.maximum(into[inner].max(axis=0), [into[sorted(other), c].max() for other, _ in clusters])
         for d in _nearest(either, c):
             others, label = clusters[d]
-            for whole in {entity, label}:
+            for whole in dict.fromkeys((entity, label)):
                 yield rest - {clusters[d]} | {(spans | others, whole)}
         if len(spans) == 1:
             continue

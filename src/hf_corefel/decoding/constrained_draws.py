@@ -4,8 +4,8 @@ Draws that break a constraint are thrown away. Where constraints are improbable 
 trees are parted by the questions of `hf_corefel.decoding.constrained_tree`: a tree that fulfils the constraints agrees
 with exactly one of the parts' answers. A part is drawn with the weight of the trees that its edges allow, then a tree
 of these; it is kept if it agrees with the answers. Every fulfilling tree is thus kept with a chance in proportion to
-its weight, however the trees are parted. A part whose draw is thrown away is parted further, by a question that the draw
-brings up, and so fewer are thrown away.
+its weight, however the trees are parted. A part whose draw is thrown away is parted further, by a question that the
+draw brings up, and so fewer are thrown away.
 """
 
 from __future__ import annotations

@@ -76,6 +76,8 @@ def split_parameters(given: Mapping[str, Any], task: str) -> tuple[dict[str, Any
         TypeError: When there is no such parameter, or it is of another type.
         ValueError: When one is out of range.
     """
+    if "constraints" in given:
+        raise TypeError("constraints: they are of documents; give them in a call, not where the pipeline is made")
     unknown = sorted(set(given) - set(_NAMES))
     if unknown:
         known = ", ".join((*_LEAST, "constraints", *_NAMES))
