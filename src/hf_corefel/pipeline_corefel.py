@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import copy
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Unpack, overload
@@ -20,7 +19,7 @@ from transformers.pipelines import PIPELINE_REGISTRY
 from .candidates import KnowledgeBackend
 from .configuration.fields import FIELDS, READING_FIELDS
 from .decoding.annotating import AnnotationOptions, annotate_batch
-from .documents import AnnotatedDocument, Document
+from .documents import AnnotatedDocument, Clustering, Document
 from .documents.extra_fields import ExtraFields
 from .documents.plain_values import plain
 from .documents.types import DocumentResult
@@ -31,6 +30,7 @@ from .loading.processors import give_vectorizer, options_beside, processor_besid
 from .loading.repositories import HubOptions, checked_name
 from .loading.silence import DefaultCheckpoint, unsaid_default, without_note_of_device
 from .modeling_corefel import CorefELModel, CorefELOutput
+from .pipelines.constraining import ConstrainedDocument, constrained
 from .pipelines.handed_over import (
     LazyResults,
     SizedIterable,
@@ -43,10 +43,9 @@ from .pipelines.handed_over import (
     read_batches,
 )
 from .pipelines.parameters import AnnotationParameters, CallParameters, check_batching, split_parameters
+from .pipelines.preparing import prepare_batch, readable_batches
 from .pipelines.retrieval import read_with_span_vectors, wants_span_vectors
 from .pipelines.workers import preprocessed
-from .processing import check_length
-from .processing.encoded_document import readable_groups
 from .processing_corefel import CorefELProcessor, EncodedDocument
 from .resolving import resolve_text
 from .utils.evaluation_mode import evaluation_mode
@@ -181,8 +180,9 @@ class CorefELPipeline(Pipeline):
             asked for; a dataset of torch gives `LazyResults`, which do so and have its length; all else gives a list.
 
         Raises:
-            DocumentError: When a document is invalid, or too long; the message says what and where. Of a list nothing
-                is annotated then; a generator gives the results of all documents before it first.
+            DocumentError: When a document is invalid, or too long, or its constraints contradict one another or cannot
+                be fulfilled; the message says what and where. Of a list nothing is annotated then; a generator gives
+                the results of all documents before it first.
             TypeError: When there is no such parameter, or it or the inputs are of another type, such as a DataFrame.
             ValueError: When a parameter is out of range.
         """
@@ -194,6 +194,8 @@ class CorefELPipeline(Pipeline):
         extra = ExtraFields()
         given = single if in_words else as_document(single, "inputs", extra)
         extra.say()
+        if parameters.get("constraints") is not None:
+            parameters["constraints"] = [parameters["constraints"]]
         results: list[DocumentResult] = self._annotated([given], _to_dict, parameters)
         return results[0]
 
@@ -228,6 +230,7 @@ class CorefELPipeline(Pipeline):
         check_batching(parameters)
         given = dict(parameters)
         size, workers = given.pop("batch_size", None), given.pop("num_workers", None)
+        constraints = given.pop("constraints", None)
         size = (self._batch_size or 1) if size is None else size
         workers = (self._num_workers or 0) if workers is None else workers
         before, _, after = self._sanitize_parameters(**given)
@@ -236,7 +239,9 @@ class CorefELPipeline(Pipeline):
         read = joined if in_words else as_document
         wanted = "many lists of words" if in_words else "a text, a Document, its dict, or many of these"
 
-        def results(batches: Iterable[list[Document]], workers: int = workers) -> Iterator[Any]:
+        def results(
+            batches: Iterable[Sequence[Document | ConstrainedDocument]], workers: int = workers
+        ) -> Iterator[Any]:
             for prepared in preprocessed(batches, self._preparation(before, workers), workers):
                 found = self.postprocess(self.forward(prepared), **after)
                 if in_words:
@@ -246,10 +251,15 @@ class CorefELPipeline(Pipeline):
 
         if not is_stream(inputs):
             read_at_once = read_batches(items_of(inputs, "inputs", wanted), read=read)
-            documents = [document for batch in read_at_once for document in batch]
+            read_documents = [document for batch in read_at_once for document in batch]
+            documents: Sequence[Document | ConstrainedDocument] = read_documents
+            if constraints is not None:
+                documents = constrained(read_documents, constraints)
             batches = [documents[i : i + size] for i in range(0, len(documents), size)]
             # While a single batch is prepared the model has nothing to do.
             return list(results(batches, workers if len(batches) > 1 else 0))
+        if constraints is not None:
+            raise TypeError("constraints: a stream takes none; give a list of documents, and one of their constraints")
 
         def stream() -> Iterator[Any]:
             return results(read_batches(items_of(inputs, "inputs", wanted), size, read))
@@ -261,7 +271,7 @@ class CorefELPipeline(Pipeline):
         said = parameters.get("is_split_into_words")
         return bool(self._preprocess_params.get("is_split_into_words", False) if said is None else said)
 
-    def _preparation(self, parameters: Mapping[str, Any], workers: int) -> Callable[[list[Document]], dict[str, Any]]:
+    def _preparation(self, parameters: Mapping[str, Any], workers: int) -> Callable[[list[Any]], dict[str, Any]]:
         """The step before the model, as workers take it: of a pipeline that has no model to pickle."""
         reader = self
         if workers:
@@ -271,42 +281,35 @@ class CorefELPipeline(Pipeline):
 
     def preprocess(
         self,
-        input_: list[Document],
+        input_: Sequence[Document | ConstrainedDocument],
         mention_scope: str | None = None,
         max_document_words: int | None = None,
         max_kept_spans: int | None = None,
         **unused: Any,
     ) -> dict[str, Any]:
-        if max_document_words is not None:
-            for document in input_:
-                check_length(document, max_document_words)
-        if mention_scope is not None:
-            input_ = [
-                replace(document, mention_scope=mention_scope) if document.mention_scope is None else document
-                for document in input_
-            ]
-        bound = {} if max_kept_spans is None else {"max_kept_spans": max_kept_spans}
-        encoded = [self.processor.encode(document, **bound) for document in input_]
-        return {"tensors": [self.processor.collate(group) for group in readable_groups(encoded)], "encoded": encoded}
+        return prepare_batch(self.processor, input_, mention_scope, max_document_words, max_kept_spans)
 
     def _forward(self, input_tensors: dict[str, Any], **unused: Any) -> dict[str, Any]:
         # A model that comes straight from training would drop units out.
-        encoded = input_tensors["encoded"]
+        encoded, plans = input_tensors["encoded"], input_tensors["plans"]
         with evaluation_mode(self.model):
             if not wants_span_vectors(self.processor):
-                return {"outputs": [self.model(**tensors) for tensors in input_tensors["tensors"]], "encoded": encoded}
-            groups = zip(input_tensors["tensors"], readable_groups(encoded), strict=True)
-            read = [read_with_span_vectors(self.model, self.processor, *group) for group in groups]
+                outputs = [self.model(**tensors) for tensors in input_tensors["tensors"]]
+                return {"outputs": outputs, "encoded": encoded, "plans": plans}
+            groups = zip(input_tensors["tensors"], readable_batches(encoded, plans), strict=True)
+            read = [
+                read_with_span_vectors(self.model, self.processor, tensors, group) for tensors, (group, _) in groups
+            ]
         later = itertools.chain.from_iterable(documents for _, documents in read)
         encoded = [next(later) if len(document.spans) else document for document in encoded]
-        return {"outputs": [output for output, _ in read], "encoded": encoded}
+        return {"outputs": [output for output, _ in read], "encoded": encoded, "plans": plans}
 
     def postprocess(self, model_outputs: dict[str, Any], **options: Any) -> list[AnnotatedDocument]:
         encoded, outputs, asked = model_outputs["encoded"], model_outputs["outputs"], AnnotationOptions(**options)
         url = self.processor.knowledge_base.url
         annotated = itertools.chain.from_iterable(
-            annotate_batch(self.model, CorefELOutput(**output), group, url, asked)
-            for output, group in zip(outputs, readable_groups(encoded), strict=True)
+            annotate_batch(self.model, CorefELOutput(**output), group, url, asked, plans)
+            for output, (group, plans) in zip(outputs, readable_batches(encoded, model_outputs["plans"]), strict=True)
         )
         # A document without a word has nothing to read; it keeps its place, and its warnings.
         return [next(annotated) if len(document.spans) else _unread(document, asked) for document in encoded]
@@ -342,6 +345,11 @@ def _unread(document: EncodedDocument, options: AnnotationOptions) -> AnnotatedD
     result = AnnotatedDocument(source.text, [], source.id, list(document.warnings), extra=source.extra)
     if options.resolved_text:
         result.resolved_text = resolve_text(result)
+    # A text without a word has one clustering.
+    if options.samples:
+        result.samples = [Clustering((), 0.0)] * options.samples
+    if options.clusterings:
+        result.clusterings = [Clustering((), 0.0)]
     return result
 
 

@@ -282,7 +282,7 @@ class CorefELProcessor:
                 "--max-kept-spans on the command line)"
             )
         queries = QuerySpans(spans.offsets, spans.named)
-        found = read_candidates(self.knowledge_base, document, queries, settings["max_candidates"])
+        found = read_candidates(self.knowledge_base, document, queries, settings.max_candidates)
         turns = read_speakers(text) if document.speakers is None else document.speakers
         return EncodedDocument(
             document=document,

@@ -306,7 +306,7 @@ def test_every_field_has_a_column() -> None:
     from dataclasses import fields
 
     assert {field.name for field in fields(Document)} - {"extra"} == set(DOCUMENT_FEATURES)
-    asked = result_features(id="string", resolved_text=True, word_offsets=True)
+    asked = result_features(id="string", resolved_text=True, word_offsets=True, samples=True, clusterings=True)
     assert {field.name for field in fields(AnnotatedDocument)} - {"extra"} == set(asked)
     schema = RESULT_FEATURES.arrow_schema
     cluster = schema.field("clusters").type.value_type

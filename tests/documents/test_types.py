@@ -124,7 +124,13 @@ def annotate(tiny_folder: Path) -> CorefELPipeline:
 
 
 @pytest.mark.parametrize(
-    "parameters", [{}, {"evidence": True, "top_k": 9, "resolved_text": True}, {"min_probability": 1.0}], ids=str
+    "parameters",
+    [
+        {},
+        {"evidence": True, "top_k": 9, "resolved_text": True, "samples": 1, "clusterings": 1},
+        {"min_probability": 1.0},
+    ],
+    ids=str,
 )
 def test_results_have_the_keys_of_their_types(
     annotate: CorefELPipeline, tiny_documents: list[Document], parameters: dict[str, Any]
@@ -165,6 +171,6 @@ def test_documents_have_the_keys_of_their_type() -> None:
 
 def test_types_say_at_run_time_which_keys_are_required() -> None:
     assert DocumentResult.__required_keys__ == {"text", "clusters", "warnings"}
-    assert DocumentResult.__optional_keys__ == {"id", "resolved_text", "word_offsets"}
+    assert DocumentResult.__optional_keys__ == {"id", "resolved_text", "word_offsets", "samples", "clusterings"}
     assert ClusterResult.__optional_keys__ == {"url", "alternatives"}
     assert MentionResult.__optional_keys__ == {"parent"}

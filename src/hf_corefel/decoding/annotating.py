@@ -14,7 +14,8 @@ from ..modeling_corefel import CorefELModel, CorefELOutput
 from ..processing_corefel import EncodedDocument
 from ..resolving import resolve_text
 from .clusters import DecodedCluster, clusters_from_parents
-from .nesting import DecodedSpans, cut_nested, drop_twins, namesakes
+from .nesting import DecodedSpans, without_nested
+from .whole_clusterings import ConstraintPlan, WholeClusterings, complete_clusters, structure_distribution
 
 __all__ = ["AnnotationOptions", "annotate_batch", "check_count", "decode_batch"]
 
@@ -31,7 +32,11 @@ class AnnotationOptions:
         min_probability: A link that is less probable becomes NIL, with NIL's probabilities in place of the link's; a
             mention that is less probable (`Mention.probability`) is dropped, unless it was given. Both are named in
             the document's warnings, and nothing else of the result changes: a link is judged by all mentions of the
-            decoded cluster, also those that are dropped.
+            decoded cluster, also those that are dropped. What constraints ask for stays.
+        samples: How many clusterings of the whole document are drawn from the model (`AnnotatedDocument.samples`).
+        clusterings: How many of the most probable clusterings of the whole document are searched, at most
+            (`AnnotatedDocument.clusterings`). `min_probability` is not applied to them, nor to samples.
+        seed: Makes the samples of a document the same each time; None draws from torch's own generator.
 
     Raises:
         TypeError: When a value is of another type.
@@ -42,12 +47,18 @@ class AnnotationOptions:
     evidence: bool = False
     top_k: int = 0
     min_probability: float = 0.0
+    samples: int = 0
+    clusterings: int = 0
+    seed: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("resolved_text", "evidence"):
             if not isinstance(getattr(self, name), bool):
                 raise TypeError(f"{name}: expected True or False, got {getattr(self, name)!r}")
-        check_count("top_k", self.top_k, least=0)
+        for name in ("top_k", "samples", "clusterings"):
+            check_count(name, getattr(self, name), least=0)
+        if self.seed is not None:
+            check_count("seed", self.seed, least=0)
         number = isinstance(self.min_probability, int | float) and not isinstance(self.min_probability, bool)
         if not number:
             raise TypeError(f"min_probability: expected a number between 0 and 1, got {self.min_probability!r}")
@@ -104,10 +115,7 @@ def _without_nested(
     for b in output.contains.flatten(1).any(dim=1).nonzero().flatten().tolist():
         twins, parts = (pairs[b].nonzero().tolist() for pairs in (output.twins, output.contains & ~output.twins))
         spans = DecodedSpans(*(t[b].tolist() for t in (parents, scores.entity_ids, scores.mention, scores.mask)))
-        same = namesakes(spans, parts)
-        if given is None or not given[b]:
-            drop_twins(spans, twins, same)
-        cut_nested(spans, [pair for pair in parts if pair not in same], weights[b], alone)
+        without_nested(spans, twins, parts, weights[b], alone, given=given is not None and given[b])
         parents[b] = parents.new_tensor(spans.parents)
     return Decoding(parents)
 
@@ -117,9 +125,7 @@ def _all_in_clusters(
 ) -> list[DecodedCluster]:
     """As `clusters_from_parents` for given mentions: who gives one knows that it is one, so none is dropped."""
     clusters = clusters_from_parents(parents, entity_ids, mention, mask, drop_unlinked_singletons=False)
-    held = {span for cluster in clusters for span in cluster.spans}
-    alone = [DecodedCluster((n,), None) for n, real in enumerate(mask) if real and n not in held]
-    return sorted([*clusters, *alone], key=lambda cluster: cluster.spans)
+    return complete_clusters(clusters, [n for n, real in enumerate(mask) if real])
 
 
 @torch.no_grad()
@@ -129,6 +135,7 @@ def annotate_batch(
     documents: list[EncodedDocument],
     url: Callable[[str], str | None] = lambda entity: None,
     options: AnnotationOptions | None = None,
+    plans: Sequence[ConstraintPlan | None] | None = None,
 ) -> list[AnnotatedDocument]:
     """Decodes a batch and attaches probabilities.
 
@@ -138,15 +145,66 @@ def annotate_batch(
         documents: The documents as they were encoded.
         url: Where a reader finds an entity.
         options: What else the results hold; nothing when None.
+        plans: Constraints of each document; there are none when None.
+
+    Raises:
+        DocumentError: When constraints cannot be fulfilled.
+        ValueError: When the head has no distribution over whole clusterings, and something needs one.
     """
     options = options or AnnotationOptions()
     scores = model.edge_scores(output)
     posterior = model.head.posterior(scores)
     decoding, clusters = _decode(model, output, scores, posterior, [document.keep_all for document in documents])
+    wholes = _wholes(model, output, documents, plans or [None] * len(documents), options)
+    for b, whole in enumerate(wholes):
+        if whole is not None and whole.required:
+            _constrain(whole, decoding, clusters, b)
     return [
-        _Annotator(document, output, decoding, posterior.marginals, b, url, options).annotate(clusters[b])
+        _Annotator(document, output, decoding, posterior.marginals, b, url, options, wholes[b]).annotate(clusters[b])
         for b, document in enumerate(documents)
     ]
+
+
+def _wholes(
+    model: CorefELModel,
+    output: CorefELOutput,
+    documents: list[EncodedDocument],
+    plans: Sequence[ConstraintPlan | None],
+    options: AnnotationOptions,
+) -> list[WholeClusterings | None]:
+    """The whole clusterings of each document where something asks for them."""
+    if not (options.samples or options.clusterings or any(plans)):
+        return [None] * len(documents)
+    scores, head = model.edge_scores(output), model.head
+    distribution = structure_distribution(head, scores, model.config.head)
+    weights = head.parent_scores(scores).cpu()
+    wholes: list[WholeClusterings | None] = []
+    for b, (document, plan) in enumerate(zip(documents, plans, strict=True)):
+        if plan is None and not (options.samples or options.clusterings):
+            wholes.append(None)
+            continue
+        nested: tuple[list[list[int]], list[list[int]]] = ([], [])
+        if output.contains is not None and output.twins is not None:
+            nested = output.twins[b].nonzero().tolist(), (output.contains & ~output.twins)[b].nonzero().tolist()
+        assert output.kept is not None
+        offsets = _offsets_of(document, output.kept[b].tolist())
+        mention = scores.mention[b].tolist()
+        name = model.config.head
+        wholes.append(WholeClusterings(document, distribution, weights[b], b, offsets, mention, nested, name, plan))
+    return wholes
+
+
+def _constrain(whole: WholeClusterings, decoding: Decoding, clusters: list[list[DecodedCluster]], b: int) -> None:
+    """Put the structure that fulfils the constraints in the place of the best one of document b."""
+    parents = decoding.parents[b]
+    found, clusters[b] = whole.constrained_clusters
+    size, n = len(parents), len(found)
+    moved = [parent if parent < n else parent - n + size for parent in found]
+    parents[:n] = parents.new_tensor(moved)
+
+
+def _offsets_of(document: EncodedDocument, kept: list[int]) -> list[Any]:
+    return [tuple(document.spans.offsets[s].tolist()) if s >= 0 else () for s in kept]
 
 
 class _Annotator:
@@ -161,11 +219,14 @@ class _Annotator:
         b: int,
         url: Callable[[str], str | None],
         options: AnnotationOptions,
+        whole: WholeClusterings | None = None,
     ) -> None:
         assert output.kept is not None and output.mention is not None and output.candidates is not None
         self._document, self._text = document, document.document.text
         self._url, self._options = url, options
-        self._offsets = [tuple(document.spans.offsets[s].tolist()) if s >= 0 else () for s in output.kept[b].tolist()]
+        self._whole = whole
+        self._required = frozenset() if whole is None else whole.required
+        self._offsets = _offsets_of(document, output.kept[b].tolist())
         self._found = torch.sigmoid(output.mention[b].float()).tolist()
         self._edge = _edge_probabilities(decoding, marginals, b)
         self._link = _LinkProbability(marginals, b)
@@ -183,17 +244,28 @@ class _Annotator:
         clusters = [cluster for item in ordered if (cluster := self._cluster(item)) is not None]
         # A cluster may have lost its first mention.
         clusters.sort(key=lambda cluster: cluster.mentions[0].offsets)
+        if self._whole is not None and self._whole.required and not self._whole.constrained[1]:
+            self._warnings.append(
+                "the constraints are fulfilled, but maybe not in the best way: not all structures were searched"
+            )
         source = self._document.document
         result = AnnotatedDocument(self._text, clusters, source.id, self._warnings, extra=source.extra)
         if self._options.resolved_text:
             result.resolved_text = resolve_text(result)
+        if self._whole is not None:
+            if count := self._options.samples:
+                seed = self._options.seed
+                generator = None if seed is None else torch.Generator().manual_seed(seed)
+                result.samples = self._whole.samples(count, generator)
+            if count := self._options.clusterings:
+                result.clusterings = self._whole.clusterings(count)
         return result
 
     def _cluster(self, decoded: DecodedCluster) -> Cluster | None:
         """The cluster; None when all of its mentions are too improbable."""
         row, probability = decoded.entity_id, self._link.mean(decoded.spans, decoded.entity_id)
         least = self._options.min_probability
-        if row is not None and probability < least:
+        if row is not None and probability < least and not self._required & set(decoded.spans):
             first = self._mention(decoded.spans[0], row)
             self._warnings.append(
                 f"the link of {first.text!r} {first.begin}..{first.end} and its cluster to "
@@ -201,16 +273,16 @@ class _Annotator:
                 "it became NIL"
             )
             row, probability = None, self._link.mean(decoded.spans, None)
-        mentions = [mention for n in decoded.spans if self._is_kept(mention := self._mention(n, row))]
+        mentions = [mention for n in decoded.spans if self._is_kept(n, mention := self._mention(n, row))]
         if not mentions:
             return None
         entity = None if row is None else self._document.entities[row]
         url = None if entity is None else self._url(entity)
         return Cluster(tuple(mentions), entity, probability, url, self._alternatives(decoded.spans))
 
-    def _is_kept(self, mention: Mention) -> bool:
+    def _is_kept(self, n: int, mention: Mention) -> bool:
         assert mention.probability is not None
-        if self._document.keep_all or mention.probability >= self._options.min_probability:
+        if self._document.keep_all or n in self._required or mention.probability >= self._options.min_probability:
             return True
         self._warnings.append(
             f"the mention {mention.text!r} {mention.begin}..{mention.end} has probability {mention.probability:.4f}, "

@@ -19,14 +19,14 @@ Of given mentions none is left out: twins and namesakes stay as they were decode
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from torch import Tensor
 
 from .clusters import clusters_from_parents
 
-__all__ = ["DecodedSpans", "cut_nested", "drop_twins", "namesakes"]
+__all__ = ["DecodedSpans", "cut_nested", "drop_twins", "namesakes", "without_nested"]
 
 Pair = Sequence[int]
 
@@ -59,6 +59,34 @@ class DecodedSpans:
         head = self.way_up(span)[-1]
         candidate = self.parents[head] - len(self.parents) - 1
         return (True, self.entity_ids[head][candidate]) if candidate >= 0 else (False, head)
+
+
+def without_nested(
+    spans: DecodedSpans,
+    twins: Sequence[Pair],
+    parts: Sequence[Pair],
+    weights: Tensor,
+    alone: int,
+    *,
+    given: bool,
+    fixed: Collection[int] = (),
+) -> None:
+    """Applies both rules.
+
+    Args:
+        spans: The decoded spans, which are changed.
+        twins: Pairs of spans that are twins, the longer one first.
+        parts: The other pairs of which one contains the other, likewise.
+        weights: See `cut_nested`.
+        alone: See `cut_nested`.
+        given: Whether the spans are given mentions, of which none is left out.
+        fixed: Other spans that are not left out.
+    """
+    same = namesakes(spans, parts)
+    if not given:
+        free = [[pair for pair in pairs if not set(pair) & set(fixed)] for pairs in (twins, same)]
+        drop_twins(spans, *free)
+    cut_nested(spans, [pair for pair in parts if pair not in same], weights, alone)
 
 
 def namesakes(spans: DecodedSpans, nested: Sequence[Pair]) -> list[Pair]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .constraints import LinkGroup
 from .schema import (
     MENTION_SCOPES,
     Alternative,
@@ -9,6 +10,8 @@ from .schema import (
     Candidate,
     Chain,
     Cluster,
+    Clustering,
+    Constraints,
     Document,
     DocumentError,
     Mention,
@@ -25,8 +28,11 @@ __all__ = [
     "Candidate",
     "Chain",
     "Cluster",
+    "Clustering",
+    "Constraints",
     "Document",
     "DocumentError",
+    "LinkGroup",
     "Mention",
     "Offsets",
     "Parent",

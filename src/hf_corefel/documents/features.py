@@ -35,7 +35,17 @@ _CLUSTERS = [
 ]
 
 
-def result_features(*, id: str | None = None, resolved_text: bool = False, word_offsets: bool = False) -> Features:
+_CLUSTERINGS = [{"clusters": _CLUSTERS, "log_probability": _NUMBER}]
+
+
+def result_features(
+    *,
+    id: str | None = None,
+    resolved_text: bool = False,
+    word_offsets: bool = False,
+    samples: bool = False,
+    clusterings: bool = False,
+) -> Features:
     """Return the columns of results: those that every one has, and those of what was given or asked for.
 
     Args:
@@ -43,6 +53,8 @@ def result_features(*, id: str | None = None, resolved_text: bool = False, word_
             None.
         resolved_text: With the column ``resolved_text``, for results that were asked for it.
         word_offsets: With the column ``word_offsets``, for results of texts that were split into words.
+        samples: With the column ``samples``, for results that were asked for them.
+        clusterings: With the column ``clusterings``, likewise.
     """
     optional = {"resolved_text": _STRING} if resolved_text else {}
     return Features(
@@ -50,6 +62,8 @@ def result_features(*, id: str | None = None, resolved_text: bool = False, word_
         | {"text": _STRING, "clusters": _CLUSTERS, "warnings": [_STRING]}
         | optional
         | ({"word_offsets": _OFFSETS} if word_offsets else {})
+        | ({"samples": _CLUSTERINGS} if samples else {})
+        | ({"clusterings": _CLUSTERINGS} if clusterings else {})
     )
 
 

@@ -30,6 +30,8 @@ from .checks import (
     reject_unknown,
     require,
 )
+from .clusterings import Clustering, check_clusterings, clusterings_from
+from .constraints import Constraints
 from .evidence import Chain, chains_of, check_no_circle, parents_of, walk
 from .extra_fields import ExtraFields
 from .mentions import (
@@ -56,6 +58,8 @@ __all__ = [
     "Candidate",
     "Chain",
     "Cluster",
+    "Clustering",
+    "Constraints",
     "Document",
     "DocumentError",
     "Mention",
@@ -78,7 +82,8 @@ def check_mention_scope(value: Any, where: str) -> str | None:
 
 
 _FIELDS = ("id", "text", "words", "mentions", "spans", "candidates", "clusters", "mention_scope", "speakers")
-_RESULT_FIELDS = ("id", "text", "clusters", "warnings", "resolved_text", "word_offsets")
+_RESULT_FIELDS = ("id", "text", "clusters", "warnings", "resolved_text", "word_offsets", "samples", "clusterings")
+_CLUSTERINGS = ("samples", "clusterings")
 
 
 @dataclass(slots=True)
@@ -234,6 +239,8 @@ class AnnotatedDocument(ResultViews):
         resolved_text: The text with the name of its cluster in place of every mention; None unless asked for.
         extra: Other fields of the row that was annotated; see `Document`.
         word_offsets: The words that the text was given as; None unless it was given so (``is_split_into_words``).
+        samples: Clusterings drawn from the model; None unless asked for.
+        clusterings: The most probable clusterings that were found, the best first; None unless asked for.
 
     Raises:
         DocumentError: As `Document`, and when parents run in a circle.
@@ -246,6 +253,8 @@ class AnnotatedDocument(ResultViews):
     resolved_text: str | None = None
     extra: dict[str, Any] = field(default_factory=dict)
     word_offsets: list[Offsets] | None = None
+    samples: list[Clustering] | None = None
+    clusterings: list[Clustering] | None = None
 
     def __post_init__(self) -> None:
         where = name_of(self)
@@ -258,6 +267,8 @@ class AnnotatedDocument(ResultViews):
         self.extra = _others(self.extra, _RESULT_FIELDS)
         self.clusters = check_clusters(self.clusters, self.text, f"{where}.clusters")
         check_no_circle(self.clusters, f"{where}.clusters")
+        for name in _CLUSTERINGS:
+            setattr(self, name, check_clusterings(getattr(self, name), self.text, f"{where}.{name}"))
 
     def chain(self, mention: Mention) -> list[Parent]:
         """The evidence of a mention: what it hangs from, what that hangs from, and so on to an entity or the root.
@@ -281,7 +292,10 @@ class AnnotatedDocument(ResultViews):
         clusters = [cluster.to_dict() for cluster in self.clusters]
         data = {"id": self.id, "text": self.text, "clusters": clusters, "warnings": list(self.warnings)}
         words = None if self.word_offsets is None else [list(word) for word in self.word_offsets]
-        asked = {"resolved_text": self.resolved_text, "word_offsets": words}
+        asked: dict[str, Any] = {"resolved_text": self.resolved_text, "word_offsets": words}
+        for name in _CLUSTERINGS:
+            listed = getattr(self, name)
+            asked[name] = None if listed is None else [clustering.to_dict() for clustering in listed]
         fields = prune({**data, **asked}, ("id", *asked))
         return cast(DocumentResult, AnnotationDict({**fields, **self.extra}))
 
@@ -307,6 +321,7 @@ class AnnotatedDocument(ResultViews):
             resolved_text=or_none(data, "resolved_text"),
             word_offsets=or_none(data, "word_offsets"),
             extra=_extra(data, _RESULT_FIELDS, extra),
+            **{name: clusterings_from(or_none(data, name), f"{where}.{name}") for name in _CLUSTERINGS},
         )
 
 

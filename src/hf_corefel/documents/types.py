@@ -21,6 +21,7 @@ __all__ = [
     "CandidateData",
     "ClusterData",
     "ClusterResult",
+    "ClusteringResult",
     "DocumentData",
     "DocumentResult",
     "MentionData",
@@ -73,10 +74,18 @@ class ClusterResult(TypedDict):
     alternatives: NotRequired[list[AlternativeResult]]
 
 
+class ClusteringResult(TypedDict):
+    """A whole clustering, as `Clustering.to_dict` gives it; its mentions have no probabilities."""
+
+    clusters: "list[ClusterData]"
+    log_probability: float
+
+
 class DocumentResult(TypedDict):
     """What calling the pipeline gives: ``resolved_text`` when asked for, ``id`` when the document has one.
 
-    ``word_offsets`` are there with ``is_split_into_words=True``.
+    ``word_offsets`` are there with ``is_split_into_words=True``, ``samples`` and ``clusterings`` where they were asked
+    for.
     """
 
     text: str
@@ -85,6 +94,8 @@ class DocumentResult(TypedDict):
     id: NotRequired[str | int]
     resolved_text: NotRequired[str]
     word_offsets: NotRequired[list[list[int]]]
+    samples: NotRequired[list[ClusteringResult]]
+    clusterings: NotRequired[list[ClusteringResult]]
 
 
 # What goes in -----------------------------------------------------------------------------------------

@@ -145,7 +145,7 @@ def _scopes(spec: CorpusSpec, wanted: str | None, processor: CorefELProcessor) -
     """Which mentions gold has, and the scope that the model is told, None for its own."""
     first = spec.scopes[0]
     if wanted is None:
-        known = processor.settings["mention_scopes"] or {}
+        known = processor.settings.mention_scopes or {}
         return ("all" if first == "all" else "named"), (first if first != "named" and first in known else None)
     if wanted not in spec.scopes:
         text = f"{spec.title} has {' and '.join(spec.scopes)} mentions annotated, and the model looks for {wanted} ones"

@@ -59,7 +59,8 @@ class MentionPruner(nn.Module):
             end: ``[B, S]`` ends, exclusive.
             mask: ``[B, S]``, False on padding.
             limits: ``[B]`` most spans to keep.
-            keep_all: ``[B]``, True where the spans are given mentions and none is dropped.
+            keep_all: ``[B]``, True where the spans are given mentions and none is dropped; or ``[B, S]``, True for
+                each span that is kept, whatever its score and whatever it crosses.
         """
         return keep_spans(scores.detach(), begin, end, mask, limits, keep_all)
 
@@ -72,8 +73,10 @@ def keep_spans(scores: Tensor, begin: Tensor, end: Tensor, mask: Tensor, limits:
     kept = []
     for b in range(len(score)):
         spans = np.flatnonzero(valid[b])
-        if not bool(keep_all[b]):
-            spans = spans[prune_spans(score[b, spans], first[b, spans], last[b, spans], int(limits[b]))]
+        required = valid[b] & keep_all[b].cpu().numpy()
+        if not required[spans].all():
+            places = score[b, spans], first[b, spans], last[b, spans]
+            spans = spans[prune_spans(*places, int(limits[b]), required[spans])]
         kept.append(spans[np.lexsort((last[b, spans], first[b, spans]))])
     size = max((len(spans) for spans in kept), default=0)
     index = np.full((len(kept), size), -1, dtype=np.int64)
@@ -88,7 +91,9 @@ def _(scores: Tensor, begin: Tensor, end: Tensor, mask: Tensor, limits: Tensor, 
     return begin.new_empty((begin.shape[0], torch.library.get_ctx().new_dynamic_size()), dtype=torch.int64)
 
 
-def prune_spans(scores: np.ndarray, begin: np.ndarray, end: np.ndarray, limit: int) -> np.ndarray:
+def prune_spans(
+    scores: np.ndarray, begin: np.ndarray, end: np.ndarray, limit: int, required: np.ndarray | None = None
+) -> np.ndarray:
     """Greedily keeps the best spans that do not cross a kept one (nested spans may stay).
 
     Args:
@@ -96,9 +101,11 @@ def prune_spans(scores: np.ndarray, begin: np.ndarray, end: np.ndarray, limit: i
         begin: ``[S]`` first positions.
         end: ``[S]`` ends, exclusive.
         limit: Most spans to keep.
+        required: ``[S]`` spans that are kept in any case, also where they cross, and before all others.
 
     Returns:
-        Indices of the kept spans, best first; of scores equal up to rounding the earlier, then the shorter span.
+        Indices of the kept spans, required and best ones first; of scores equal up to rounding the earlier, then the
+        shorter span.
     """
     order = _order(scores, begin, end)
     size = int(end.max(initial=0)) + 1
@@ -106,13 +113,16 @@ def prune_spans(scores: np.ndarray, begin: np.ndarray, end: np.ndarray, limit: i
     furthest_end = np.zeros(size, dtype=np.int64)  # by begin: the furthest end of a kept span that begins there
     earliest_begin = np.full(size, size, dtype=np.int64)  # by end: the earliest begin of a kept span ending there
     kept: list[int] = []
+    if required is not None:
+        order = np.concatenate([order[required[order]], order[~required[order]]])
     for i in order:
-        if len(kept) >= limit:
+        must = required is not None and bool(required[i])
+        if len(kept) >= limit and not must:
             break
         b, e = int(begin[i]), int(end[i])
         inside = slice(b + 1, e)
         crosses = e - b > 1 and (furthest_end[inside].max() > e or earliest_begin[inside].min() < b)
-        if not crosses:
+        if must or not crosses:
             kept.append(int(i))
             furthest_end[b] = max(furthest_end[b], e)
             earliest_begin[e] = min(earliest_begin[e], b)

@@ -21,6 +21,9 @@ class AnnotationParameters(TypedDict, total=False):
         evidence: See `AnnotationOptions`.
         top_k: See `AnnotationOptions`.
         min_probability: See `AnnotationOptions`.
+        samples: See `AnnotationOptions`.
+        clusterings: See `AnnotationOptions`.
+        seed: See `AnnotationOptions`.
         mention_scope: Which mentions are wanted of documents that do not say it themselves; see `Document`.
         max_document_words: Refuses a document of more words, before anything of it is read; no limit when None.
         max_kept_spans: Most spans of a document that are scored in pairs, the best ones; as the model's folder says
@@ -34,6 +37,9 @@ class AnnotationParameters(TypedDict, total=False):
     evidence: bool | None
     top_k: int | None
     min_probability: float | None
+    samples: int | None
+    clusterings: int | None
+    seed: int | None
     mention_scope: str | None
     max_document_words: int | None
     max_kept_spans: int | None
@@ -47,10 +53,14 @@ class CallParameters(AnnotationParameters, total=False):
         batch_size: Documents that the model reads at once; the results depend on it by rounding only. 1 when None.
         num_workers: Processes that prepare the next batches while the model reads one; the results are the same. 0,
             which is as good as None, prepares them in this process.
+        constraints: What must hold in the results: `Constraints` or their dict for one document, for many a list with
+            those of each, or None. None for a generator or another stream. The result fulfils them, or a
+            `DocumentError` says why it cannot; probabilities in it are those that the model gives without them.
     """
 
     batch_size: int | None
     num_workers: int | None
+    constraints: Any
 
 
 _NAMES = tuple(AnnotationParameters.__annotations__)
@@ -66,9 +76,11 @@ def split_parameters(given: Mapping[str, Any], task: str) -> tuple[dict[str, Any
         TypeError: When there is no such parameter, or it is of another type.
         ValueError: When one is out of range.
     """
+    if "constraints" in given:
+        raise TypeError("constraints: they are of documents; give them in a call, not where the pipeline is made")
     unknown = sorted(set(given) - set(_NAMES))
     if unknown:
-        known = ", ".join((*_LEAST, *_NAMES))
+        known = ", ".join((*_LEAST, "constraints", *_NAMES))
         raise TypeError(f"pipeline({task!r}) takes no parameter {unknown[0]!r}; it takes {known}")
     said = {name: value for name, value in given.items() if value is not None}
     before = {name: said.pop(name) for name in _BEFORE if name in said}

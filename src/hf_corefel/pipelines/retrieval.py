@@ -40,7 +40,7 @@ def read_with_span_vectors(
     table = SpanTensors(*(tensors[name] for name in fields))
     pruned = model.prune(windows, table, tensors["span_limits"], tensors["keep_all"])
     kept, vectors = pruned.kept.cpu().numpy(), pruned.vectors.float().cpu().numpy()
-    limit = processor.settings["max_candidates"]
+    limit = processor.settings.max_candidates
     found = []
     for b, document in enumerate(documents):
         real = kept[b] >= 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .conditions import Edge
 from .distribution import Arborescence, EdgeMarginals, EntityMarginals, SpanningTreeDistribution
 
-__all__ = ["Arborescence", "EdgeMarginals", "EntityMarginals", "SpanningTreeDistribution"]
+__all__ = ["Arborescence", "Edge", "EdgeMarginals", "EntityMarginals", "SpanningTreeDistribution"]

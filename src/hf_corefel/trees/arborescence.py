@@ -6,9 +6,14 @@ incoming edges are scored by what they gain over the cycle edge they would repla
 scores over the original sources, so growing costs O(n) and contracting O(n) for each node of the cycle. At the end
 contracted nodes are opened from the top: the edge that enters one replaces the cycle edge of the node it enters
 (Camerini et al. 1979).
+
+What each node's chosen edge gained when it was chosen makes up the values of a dual solution (Edmonds 1967). They bound
+from below what a tree loses that has some other edge, see `Search.prices`.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +35,43 @@ class UnreachableError(ValueError):
         self.nodes = nodes
 
 
+@dataclass(frozen=True)
+class Search:
+    """What the search found for the nodes in the order in which they arose: the n given ones, then contracted ones.
+
+    Attributes:
+        edges: The edge chosen into each node: source (0 the root, i + 1 node i) and the original node that it enters.
+        enclosing: The node that each was contracted into, -1 for none.
+        members: The original nodes within each, numbered from 1.
+        values: What each chosen edge scored when it was chosen, less what it would replace.
+    """
+
+    edges: list[tuple[int, int]]
+    enclosing: list[int]
+    members: list[IntArray]
+    values: list[float]
+
+    def parents(self, n: int) -> IntArray:
+        """Return the parent ``[n]`` of each node in the best tree, n for the root."""
+        return _open(self.edges, self.enclosing, n)
+
+    def prices(self, n: int) -> FloatArray:
+        """Return ``[n + 1, n]`` what an edge row -> column would have to score for its tree to be as good as the best.
+
+        A tree that has an edge of score s in place of price p scores at least p - s less than the best tree. (The
+        values of nodes that an edge enters add up to its price. Every tree enters every node once or more, given ones
+        once, and the values of contracted ones are not above 0.)
+        """
+        prices = np.zeros((n + 1, n))
+        for members, value in zip(self.members, self.values, strict=True):
+            inside = members - 1
+            outside = np.ones(n + 1, dtype=bool)
+            # An edge between two members does not enter the node; a given node has no edge into itself.
+            outside[inside] = False
+            prices[np.ix_(outside, inside)] += value
+        return prices
+
+
 def maximum_arborescence(scores: FloatArray) -> IntArray:
     """Finds the spanning tree with the highest sum of edge scores; more than one root edge is allowed.
 
@@ -47,6 +89,11 @@ def maximum_arborescence(scores: FloatArray) -> IntArray:
         UnreachableError: If the root does not reach every node.
         ValueError: If a score is NaN or +inf.
     """
+    return search(scores).parents(scores.shape[1])
+
+
+def search(scores: FloatArray) -> Search:
+    """Search the best tree; arguments and errors as of `maximum_arborescence`."""
     n = scores.shape[1]
     # Rows are children; the root comes first, so that argmax prefers it among equals.
     incoming = np.empty((n, n + 1))
@@ -63,6 +110,7 @@ def maximum_arborescence(scores: FloatArray) -> IntArray:
     columns = np.arange(n + 1)
     enclosing: list[int] = [-1] * n
     edges: list[tuple[int, int]] = [(-1, -1)] * n
+    values = [0.0] * n
     finished = [False] * n
     for start in range(n):
         path = [] if finished[top[start + 1]] else [int(top[start + 1])]
@@ -73,6 +121,7 @@ def maximum_arborescence(scores: FloatArray) -> IntArray:
             if incoming[row[node], source] == -np.inf:
                 raise UnreachableError(unreachable_nodes(scores))
             edges[node] = source, int(targets[row[node], source])
+            values[node] = float(incoming[row[node], source])
             origin = int(top[source])
             if origin == -1 or finished[origin]:
                 for node in path:
@@ -102,10 +151,11 @@ def maximum_arborescence(scores: FloatArray) -> IntArray:
                 enclosing[c] = contracted
             enclosing.append(-1)
             edges.append((-1, -1))
+            values.append(0.0)
             finished.append(False)
             path.append(contracted)
             on_path.add(contracted)
-    return _open(edges, enclosing, n)
+    return Search(edges, enclosing, members, values)
 
 
 def _open(edges: list[tuple[int, int]], enclosing: list[int], n: int) -> IntArray:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
-from .arborescence import UnreachableError
+from .arborescence import IntArray, UnreachableError
+from .best_trees import best_tree, best_trees
+from .conditions import Edges, allowed_edges
+from .divergence import cross_entropy, kl_divergence
+from .gradients import Trees, log_weight, scatter, to_numpy
 from .graph import EdgeArrays, GoldShare, GoldTrees, TreeGraph
 from .precision import of_device
-
-_Trees = TreeGraph | GoldTrees | GoldShare
+from .sampling import sample_trees
 
 
 class EdgeMarginals(NamedTuple):
@@ -109,21 +112,22 @@ class SpanningTreeDistribution:
         self.candidates = candidates
         self.entity_ids = entity_ids
         self.mask = mask
-        self._spans = [np.flatnonzero(row) for row in mask.cpu().numpy()]
+        self.places = [np.flatnonzero(row) for row in mask.cpu().numpy()]
 
     @cached_property
-    def _graphs(self) -> list[TreeGraph]:
-        root, candidates, span_to_span = map(_to_numpy, (self.root, self.candidates, self.span_to_span))
+    def graphs(self) -> list[TreeGraph]:
+        """The graph of each document in numpy, of the spans at its `places`."""
+        root, candidates, span_to_span = map(to_numpy, (self.root, self.candidates, self.span_to_span))
         entity_ids = self.entity_ids.cpu().numpy()
         return [
             TreeGraph(EdgeArrays(root[b][at], candidates[b][at], span_to_span[b][np.ix_(at, at)]), entity_ids[b][at])
-            for b, at in enumerate(self._spans)
+            for b, at in enumerate(self.places)
         ]
 
     @property
     def log_partition(self) -> Tensor:
         """``[B]`` log of the total weight of all trees; its gradient are the edge marginals."""
-        return self._log_weight(self._graphs)
+        return self._log_weight(self.graphs)
 
     def log_numerator(self, cluster_ids: Tensor, entity_ids: Tensor) -> Tensor:
         """Log of the total weight of the trees that decode to a clustering with links.
@@ -152,7 +156,7 @@ class SpanningTreeDistribution:
         It is -inf, with zero gradients, where no tree decodes to the clustering.
         """
         gold = self._gold(cluster_ids, entity_ids)
-        return self._log_weight([GoldShare(graph, trees) for graph, trees in zip(self._graphs, gold, strict=True)])
+        return self._log_weight([GoldShare(graph, trees) for graph, trees in zip(self.graphs, gold, strict=True)])
 
     @cached_property
     def edge_marginals(self) -> EdgeMarginals:
@@ -160,8 +164,8 @@ class SpanningTreeDistribution:
         root, candidates, span_to_span = (
             np.zeros(tensor.shape) for tensor in (self.root, self.candidates, self.span_to_span)
         )
-        for b, (graph, at) in enumerate(zip(self._graphs, self._spans, strict=True)):
-            _scatter(graph.marginals, at, root[b], candidates[b], span_to_span[b])
+        for b, (graph, at) in enumerate(zip(self.graphs, self.places, strict=True)):
+            scatter(graph.marginals, at, (root, candidates, span_to_span), b=b)
         return EdgeMarginals(self._tensor(root), self._tensor(candidates), self._tensor(span_to_span))
 
     @cached_property
@@ -171,13 +175,13 @@ class SpanningTreeDistribution:
         This is P(the path from the root to the span starts with the entity), not P(the entity is its parent). With
         `nil` it sums to 1 for each span, and to 0 for masked spans and for documents without a tree.
         """
-        found = [graph.entity_marginals() for graph in self._graphs]
+        found = [graph.entity_marginals() for graph in self.graphs]
         batch, spans = self.root.shape
         width = max((len(entities) for entities, _, _ in found), default=0)
         entity_ids = np.full((batch, width), -1, dtype=np.int64)
         probability = np.zeros((batch, spans, width))
         nil = np.zeros((batch, spans))
-        for b, ((entities, linked, unlinked), at) in enumerate(zip(found, self._spans, strict=True)):
+        for b, ((entities, linked, unlinked), at) in enumerate(zip(found, self.places, strict=True)):
             entity_ids[b, : len(entities)] = entities
             probability[b, at, : len(entities)] = linked
             nil[b, at] = unlinked
@@ -186,7 +190,126 @@ class SpanningTreeDistribution:
     @cached_property
     def entropy(self) -> Tensor:
         """``[B]`` entropy of the tree in nats, NaN for a document without a tree; no gradient flows through it."""
-        return self._tensor(np.array([graph.entropy() for graph in self._graphs], dtype=np.float64))
+        return self._tensor(np.array([graph.entropy() for graph in self.graphs], dtype=np.float64))
+
+    def cross_entropy(self, other: SpanningTreeDistribution) -> Tensor:
+        """``[B]`` expected -log-probability, under `other`, of a tree of this distribution, in nats.
+
+        Gradients flow to the scores of both. The second's are differences of edge marginals; the first's take an
+        elimination in log space of its own, and a teacher's scores are best detached. It is +inf where `other` forbids
+        an edge that some tree here has, and NaN for a document that has no tree here, with gradients zero.
+
+        Args:
+            other: Over the same spans. Candidates are matched by their entities.
+
+        Raises:
+            ValueError: If the spans are not the same, or entities that a span names twice cannot be matched.
+        """
+        return cross_entropy(self, other)
+
+    def kl_divergence(self, other: SpanningTreeDistribution) -> Tensor:
+        """``[B]`` Kullback-Leibler divergence of `other` from this distribution, in nats; see `cross_entropy`.
+
+        Where both are equal it is 0, and so are its gradients.
+        """
+        return kl_divergence(self, other)
+
+    def condition(self, forced: Edges = (), forbidden: Edges = ()) -> SpanningTreeDistribution:
+        """Return the distribution over those of the trees that have all forced and no forbidden edges.
+
+        The probability of these trees is the exponential of its log-partition less that of this one.
+
+        Args:
+            forced: `Edge`s (document, child, parent), parents numbered as those of `Arborescence`, or an integer tensor
+                ``[M, 3]``. An edge into a span that is forced leaves it no other.
+            forbidden: Likewise.
+
+        Raises:
+            ValueError: If edges contradict one another, or leave a document no tree; the message names them.
+        """
+        columns = self._columns()
+        allowed = allowed_edges(columns, self.entity_ids, self.mask, forced, forbidden)
+        pairs, root, candidates = self._split(columns.masked_fill(~allowed, -torch.inf))
+        return SpanningTreeDistribution(root, pairs, candidates, self.entity_ids, self.mask)
+
+    def tree_score(self, parents: Tensor) -> Tensor:
+        """Sum of the edge scores of trees, ``[..., B]``; its gradient is where the edges are.
+
+        Args:
+            parents: int64 ``[..., B, N]``, numbered as those of `Arborescence`. Of masked spans they are not read.
+
+        Returns:
+            -inf for what is no tree, because an edge does not exist or edges run in a circle.
+
+        Raises:
+            ValueError: If the shape does not fit or a parent is out of range.
+        """
+        columns = self._columns()
+        if parents.shape[-2:] != self.root.shape:
+            raise ValueError(f"parents must have shape [..., {', '.join(map(str, self.root.shape))}]")
+        spans = self.root.shape[1]
+        chosen = parents.masked_fill(~self.mask, spans)
+        if ((chosen < 0) | (chosen >= columns.shape[-1])).any():
+            raise ValueError(f"parents must be numbers from 0 to {columns.shape[-1] - 1}")
+        scores = columns.expand(*parents.shape, -1).gather(-1, chosen.unsqueeze(-1)).squeeze(-1)
+        # Pointers that double in length; above everything is one more place, which points to itself.
+        above = torch.cat((chosen.clamp(max=spans), chosen.new_full((*chosen.shape[:-1], 1), spans)), dim=-1)
+        for _ in range(spans.bit_length()):
+            above = above.gather(-1, above)
+        scores = scores.masked_fill(~self.mask, 0.0).sum(dim=-1)
+        return scores.masked_fill((above != spans).any(dim=-1), -torch.inf)
+
+    def tree_log_prob(self, parents: Tensor) -> Tensor:
+        """Log-probability ``[..., B]`` of single trees (`log_prob` is that of clusterings); see `tree_score`."""
+        return self.tree_score(parents) - self.log_partition
+
+    def sample(self, n: int = 1, *, generator: torch.Generator | None = None) -> Tensor:
+        """Draw trees, exactly and independently of one another; see `hf_corefel.trees.sampling`.
+
+        Args:
+            n: How many of each document.
+            generator: Where the randomness comes from; torch's own when None. Each document takes one number from it.
+
+        Returns:
+            int64 ``[n, B, N]`` parents, numbered as those of `Arborescence`.
+
+        Raises:
+            ValueError: If a document has no tree or a score is NaN or +inf.
+        """
+        device = None if generator is None else generator.device
+        seeds = torch.randint(2**63 - 1, (len(self.places),), generator=generator, device=device).tolist()
+        batch, spans = self.root.shape
+        parents = np.full((n, batch, spans), -1, dtype=np.int64)
+        for b, (graph, at) in enumerate(zip(self.graphs, self.places, strict=True)):
+            if graph.log_weight == -np.inf:
+                self._best(b, graph.columns())  # says which spans nothing leads to
+            if not np.isfinite(graph.log_weight):
+                raise ValueError("scores must not be NaN or +inf")
+            random = np.random.default_rng(seeds[b])
+            found = graph.choose_above(sample_trees(graph.elimination, n, random), random)
+            parents[:, b, at] = self._numbered(found, at)
+        return self._tensor(parents)
+
+    def topk(self, k: int) -> Arborescence:
+        """The k trees of the highest scores of each document, the best first.
+
+        Returns:
+            Parents ``[k, B, N]`` and scores ``[k, B]``. A document that has fewer trees has parents -1 and scores
+            -inf in place of the rest.
+
+        Raises:
+            ValueError: If a document has no tree or a score is NaN or +inf.
+        """
+        batch, spans = self.root.shape
+        parents = np.full((k, batch, spans), -1, dtype=np.int64)
+        score = np.full((k, batch), -np.inf)
+        for b, (graph, at) in enumerate(zip(self.graphs, self.places, strict=True)):
+            columns = graph.columns()
+            self._best(b, columns)
+            found = sorted(islice(best_trees(columns), k), key=lambda tree: -tree[1])
+            for rank, (tree, score[rank, b]) in enumerate(found):
+                parents[rank, b, at] = self._numbered(tree, at)
+        return Arborescence(self._tensor(parents), self._tensor(score))
 
     @cached_property
     def argmax(self) -> Arborescence:
@@ -198,19 +321,54 @@ class SpanningTreeDistribution:
         Raises:
             ValueError: If a document has no tree (the message names the unreachable spans) or a score is NaN or +inf.
         """
-        batch, spans = self.root.shape
-        parents = np.full((batch, spans), -1, dtype=np.int64)
-        score = np.zeros(batch)
-        for b, (graph, at) in enumerate(zip(self._graphs, self._spans, strict=True)):
-            try:
-                found, score[b] = graph.argmax()
-            except UnreachableError as error:
-                named = at[error.nodes].tolist()
-                raise ValueError(f"document {b} has no spanning tree: nothing leads to its spans {named}") from error
-            inner = found < len(at)
-            # Masked spans are back in the count, before and beyond the spans.
-            parents[b, at] = np.where(inner, at[np.where(inner, found, 0)], found - len(at) + spans)
+        return self._best_trees([graph.columns() for graph in self.graphs])
+
+    def min_bayes_risk(self) -> Arborescence:
+        """The tree that has the most edges in common with a random tree, in expectation: the best under edge marginals.
+
+        Where probability is spread over many trees that agree in parts, it is less of an outlier than `argmax`.
+
+        Returns:
+            The tree, and as its score the expected number of edges in common, out of the number of spans.
+
+        Raises:
+            ValueError: If a document has no tree or a score is NaN or +inf.
+        """
+        return self._best_trees([graph.marginal_columns() for graph in self.graphs])
+
+    def _best_trees(self, columns: Sequence[NDArray[np.float64]]) -> Arborescence:
+        parents = np.full(self.root.shape, -1, dtype=np.int64)
+        score = np.zeros(len(self.root))
+        for b, at in enumerate(self.places):
+            found, score[b] = self._best(b, columns[b])
+            parents[b, at] = self._numbered(found, at)
         return Arborescence(self._tensor(parents), self._tensor(score))
+
+    def _best(self, b: int, columns: NDArray[np.float64]) -> tuple[IntArray, float]:
+        try:
+            return best_tree(columns)
+        except UnreachableError as error:
+            named = self.places[b][error.nodes].tolist()
+            raise ValueError(f"document {b} has no spanning tree: nothing leads to its spans {named}") from error
+
+    def _numbered(self, parents: IntArray, at: NDArray[np.intp]) -> IntArray:
+        """Parents with masked spans, before and beyond the others, back in the count."""
+        inner = parents < len(at)
+        beyond = parents - len(at) + self.root.shape[1]
+        return np.where(inner, at[np.where(inner, parents, 0)], beyond) if len(at) else beyond
+
+    def _columns(self) -> Tensor:
+        """``[B, N, N+1+K]`` log-weights of the edges into each span, -inf where there is none."""
+        real = self.mask.unsqueeze(-1)
+        itself = torch.eye(self.root.shape[1], dtype=torch.bool, device=self.root.device)
+        pairs = self.span_to_span.mT.masked_fill(~(real & self.mask.unsqueeze(1)) | itself, -torch.inf)
+        root = self.root.unsqueeze(-1).masked_fill(~real, -torch.inf)
+        candidates = self.candidates.masked_fill(~(real & (self.entity_ids >= 0)), -torch.inf)
+        return torch.cat((pairs, root, candidates), dim=-1)
+
+    def _split(self, columns: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        spans = self.root.shape[1]
+        return columns[..., :spans].mT, columns[..., spans], columns[..., spans + 1 :]
 
     def _gold(self, cluster_ids: Tensor, entity_ids: Tensor) -> list[GoldTrees]:
         _check_shape("cluster_ids", cluster_ids, tuple(self.root.shape))
@@ -218,76 +376,14 @@ class SpanningTreeDistribution:
         clusters, entities = cluster_ids.cpu().numpy(), entity_ids.cpu().numpy()
         return [
             GoldTrees(graph, clusters[b][at], entities[b][at])
-            for b, (graph, at) in enumerate(zip(self._graphs, self._spans, strict=True))
+            for b, (graph, at) in enumerate(zip(self.graphs, self.places, strict=True))
         ]
 
     def _tensor(self, array: NDArray[np.float64] | NDArray[np.int64]) -> Tensor:
         return of_device(torch.from_numpy(array), self.root.device)
 
-    def _log_weight(self, trees: Sequence[_Trees]) -> Tensor:
-        apply: Callable[..., Tensor] = _LogWeight.apply
-        return apply(self.root, self.candidates, self.span_to_span, trees, self._spans)
-
-
-class _LogWeight(torch.autograd.Function):
-    """Log total weight of a set of trees per document, or a difference of two; the gradient is the edge marginals."""
-
-    @staticmethod
-    def forward(
-        ctx: Any,
-        root: Tensor,
-        candidates: Tensor,
-        span_to_span: Tensor,
-        trees: Sequence[_Trees],
-        spans: Sequence[NDArray[np.intp]],
-    ) -> Tensor:
-        ctx.inputs = root, candidates, span_to_span
-        ctx.trees = trees
-        ctx.spans = spans
-        return of_device(torch.tensor([tree.log_weight for tree in trees], dtype=torch.float64), root.device)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor | None, ...]:
-        gradients = [np.zeros(tensor.shape) for tensor in ctx.inputs]
-        root, candidates, span_to_span = gradients
-        scales = grad_output.cpu().numpy()
-        for b, (tree, at) in enumerate(zip(ctx.trees, ctx.spans, strict=True)):
-            if scales[b] == 0.0 or tree.log_weight == -np.inf:
-                continue
-            _scatter(tree.marginals, at, root[b], candidates[b], span_to_span[b], scale=scales[b])
-        return (
-            *(
-                torch.from_numpy(array).to(tensor.dtype).to(tensor.device)
-                for array, tensor in zip(gradients, ctx.inputs, strict=True)
-            ),
-            None,
-            None,
-        )
-
-
-def _scatter(
-    values: EdgeArrays,
-    at: NDArray[np.intp],
-    root: NDArray[np.float64],
-    candidates: NDArray[np.float64],
-    span_to_span: NDArray[np.float64],
-    scale: float = 1.0,
-) -> None:
-    """Writes a document's values, times `scale`, to the places of its unmasked spans."""
-    if len(at) == len(root):
-        np.multiply(values.root, scale, out=root)
-        np.multiply(values.candidates, scale, out=candidates)
-        np.multiply(values.span_to_span, scale, out=span_to_span)
-        return
-    root[at] = scale * values.root
-    candidates[at] = scale * values.candidates
-    span_to_span[np.ix_(at, at)] = scale * values.span_to_span
-
-
-def _to_numpy(scores: Tensor) -> NDArray[np.float64]:
-    array: NDArray[np.float64] = scores.detach().cpu().to(torch.float64).numpy()
-    return array
+    def _log_weight(self, trees: Sequence[Trees]) -> Tensor:
+        return log_weight((self.root, self.candidates, self.span_to_span), trees, self.places)
 
 
 def _check_shape(name: str, tensor: Tensor, shape: tuple[int, ...]) -> None:

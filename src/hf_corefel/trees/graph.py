@@ -10,18 +10,15 @@ own small slice of the scores (`hf_corefel.trees.blocks`).
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .arborescence import maximum_arborescence
+from .arborescence import IntArray
 from .blocks import BATCH_LIMIT, Blocks
 from .elimination import Elimination, FloatArray, eliminate, log_sum_exp
-
-IntArray = NDArray[np.int64]
+from .sampling import draw
 
 
 @dataclass(frozen=True)
@@ -109,24 +106,31 @@ class TreeGraph:
         )
         return max(self.log_weight - float(top.sum()) - expected, 0.0)
 
-    def argmax(self) -> tuple[IntArray, float]:
-        """Finds the tree of the highest score.
+    def columns(self) -> FloatArray:
+        """Returns ``[N, N + 1 + K]`` the scores of the edges into each span: from spans, root and candidates."""
+        return np.hstack([self.span_to_span.T, self.root[:, None], self.candidates])
+
+    def marginal_columns(self) -> FloatArray:
+        """Returns the probabilities of the same edges, -inf where there is none."""
+        marginals = self.marginals
+        probabilities = np.hstack([marginals.span_to_span.T, marginals.root[:, None], marginals.candidates])
+        return np.where(self.columns() == -np.inf, -np.inf, probabilities)
+
+    def choose_above(self, parents: IntArray, random: np.random.Generator) -> IntArray:
+        """Draws which of the edges from above those of trees are.
+
+        Args:
+            parents: ``[S, N]`` 0..N-1 a span, N the root or a candidate.
+            random: Where the randomness comes from.
 
         Returns:
-            The parents ``[N]`` (0..N-1 a span, N the root, N+1+k the k-th candidate) and the score.
-
-        Raises:
-            UnreachableError: If there is no tree.
-            ValueError: If a score is NaN or +inf.
+            ``[S, N]`` 0..N-1 a span, N the root, N+1+k the k-th candidate.
         """
-        n = len(self.root)
-        above = np.column_stack([self.root, self.candidates])
-        parents = maximum_arborescence(np.vstack([self.span_to_span, above.max(axis=1)]))
-        spans = np.arange(n)
-        from_above = parents == n
-        parents[from_above] += above[from_above].argmax(axis=1)
-        scores = np.hstack([self.span_to_span.T, above])
-        return parents, math.fsum(scores[spans, parents])
+        trees, spans = np.nonzero(parents == len(self.root))
+        parents = parents.copy()
+        if len(spans):
+            parents[trees, spans] += draw(np.column_stack([self.root, self.candidates])[spans], random)
+        return parents
 
 
 class GoldTrees:

@@ -1,0 +1,73 @@
+"""A batch of documents as what the model reads, and its documents in the groups that it reads at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+from ..decoding.whole_clusterings import ConstraintPlan
+from ..documents import Document
+from ..processing import check_length
+from ..processing.encoded_document import EncodedDocument, readable_groups
+from ..processing_corefel import CorefELProcessor
+from .constraining import ConstrainedDocument, encode_constrained, keep_required
+
+__all__ = ["prepare_batch", "readable_batches"]
+
+Plans = Sequence[ConstraintPlan | None]
+
+
+def prepare_batch(
+    processor: CorefELProcessor,
+    items: Sequence[Document | ConstrainedDocument],
+    mention_scope: str | None = None,
+    max_document_words: int | None = None,
+    max_kept_spans: int | None = None,
+) -> dict[str, Any]:
+    """Return the tensors of each group of documents, all encoded documents, and their constraints or None.
+
+    Args:
+        processor: Encodes the documents.
+        items: The documents.
+        mention_scope: See `AnnotationParameters`.
+        max_document_words: Likewise.
+        max_kept_spans: Likewise.
+
+    Raises:
+        DocumentError: When a document is too long, or constraints do not fit it.
+    """
+    documents = [item.document if isinstance(item, ConstrainedDocument) else item for item in items]
+    if max_document_words is not None:
+        for document in documents:
+            check_length(document, max_document_words)
+    if mention_scope is not None:
+        documents = [
+            replace(document, mention_scope=mention_scope) if document.mention_scope is None else document
+            for document in documents
+        ]
+    bound = {} if max_kept_spans is None else {"max_kept_spans": max_kept_spans}
+    encoded: list[EncodedDocument] = []
+    plans: list[ConstraintPlan | None] = []
+    for item, document in zip(items, documents, strict=True):
+        plan = None
+        if isinstance(item, ConstrainedDocument):
+            one, plan = encode_constrained(processor, replace(item, document=document), **bound)
+        else:
+            one = processor.encode(document, **bound)
+        encoded.append(one)
+        plans.append(plan)
+    tensors = [
+        keep_required(processor.collate(group), group, of_group) for group, of_group in readable_batches(encoded, plans)
+    ]
+    return {"tensors": tensors, "encoded": encoded, "plans": plans}
+
+
+def readable_batches(
+    encoded: Sequence[EncodedDocument], plans: Plans
+) -> Iterator[tuple[list[EncodedDocument], list[ConstraintPlan | None]]]:
+    """Yield the documents that the model reads at once, see `readable_groups`, with their constraints."""
+    left = iter([plan for document, plan in zip(encoded, plans, strict=True) if len(document.spans)])
+    for group in readable_groups(encoded):
+        yield group, list(islice(left, len(group)))
