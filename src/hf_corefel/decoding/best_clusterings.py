@@ -8,6 +8,7 @@ left. A step gives a cluster another entity, takes a mention out of it, moves a 
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Callable, Iterable, Iterator
 
@@ -25,6 +26,9 @@ Part = tuple[frozenset[int], int | None]
 """Spans of a cluster, and the row of its entity, None for NIL."""
 Parts = frozenset[Part]
 """All clusters of a document, each span in one, no two of one entity."""
+
+_WIDTH = 20
+"""How many steps are taken from a clustering, for each one that is wanted and one more."""
 
 _NEAR = 3
 """How many entities a cluster, and how many clusters a mention or cluster, is tried with: those of the best edges."""
@@ -52,6 +56,10 @@ class ClusteringWeights:
     def log_probability(self, parts: Parts) -> float:
         """Return the log of the probability of a clustering; it may round to a little more than 0."""
         return math.fsum(map(self.weight, parts)) - self.graph.log_weight
+
+    def gain(self, old: Iterable[Part], new: Iterable[Part]) -> float:
+        """Return what clusters weigh more than those that they take the place of."""
+        return math.fsum(map(self.weight, new)) - math.fsum(map(self.weight, old))
 
     def weight(self, part: Part) -> float:
         """Return the log of the total weight of the trees of a cluster, -inf where it has none."""
@@ -144,12 +152,14 @@ def best_clusterings(
         if fresh is None:
             break
         left.add(fresh)
-        add(_steps(fresh, weights))
+        # Only those that come out best are made.
+        steps = heapq.nlargest(_WIDTH * (count + 1), _steps(fresh, weights), key=lambda step: weights.gain(*step))
+        add((fresh.difference(old)).union(new) for old, new in steps)
     return sorted(found.items(), key=lambda item: -item[1])
 
 
-def _steps(parts: Parts, weights: ClusteringWeights) -> Iterator[Parts]:
-    """The clusterings that differ in one step."""
+def _steps(parts: Parts, weights: ClusteringWeights) -> Iterator[tuple[tuple[Part, ...], tuple[Part, ...]]]:
+    """The clusters that each step takes away, and those that it puts in their place."""
     columns, ids = weights.columns, weights.graph.entity_ids
     n = len(columns)
     # Of equal clusterings the first is found first, the same each time.
@@ -163,26 +173,26 @@ def _steps(parts: Parts, weights: ClusteringWeights) -> Iterator[Parts]:
     for c, (spans, _) in enumerate(clusters):
         into[:, c] = columns[:, sorted(spans)].max(axis=1)
     for c, (spans, entity) in enumerate(clusters):
-        rest = parts - {clusters[c]}
+        part = clusters[c]
         inner = sorted(spans)
         for label in _entities(inner, columns, ids):
             if label != entity and (label is None or label not in used):
-                yield rest | {(spans, label)}
+                yield (part,), ((spans, label),)
         either = np.maximum(into[inner].max(axis=0), [into[sorted(other), c].max() for other, _ in clusters])
         for d in _nearest(either, c):
             others, label = clusters[d]
             for whole in dict.fromkeys((entity, label)):
-                yield rest - {clusters[d]} | {(spans | others, whole)}
+                yield (part, clusters[d]), ((spans | others, whole),)
         if len(spans) == 1:
             continue
         for span in inner:
-            less = rest | {(spans - {span}, entity)}
+            less = spans - {span}, entity
             for label in _entities([span], columns, ids):
                 if label is None or label not in used:
-                    yield less | {(frozenset({span}), label)}
+                    yield (part,), (less, (frozenset({span}), label))
             for d in _nearest(into[span], c):
                 others, label = clusters[d]
-                yield less - {clusters[d]} | {(others | {span}, label)}
+                yield (part, clusters[d]), (less, (others | {span}, label))
 
 
 def _entities(spans: list[int], columns: FloatArray, ids: IntArray) -> list[int | None]:

@@ -5,8 +5,8 @@ mentions. So edges alone cannot say it, and no fast exact algorithm is known for
 (two mentions under two entities are two paths that share nothing). The search begins with the best tree of all. Where
 its clusters break a constraint, a question is asked whose answers each exclude the tree:
 
-1. Is a span, on the way from a mention of the constraint up to the top, in the cluster of that mention?
-2. Which entity, or NIL, has the cluster of a mention?
+1. Which entity, or NIL, has the cluster of a mention of the constraint?
+2. Is a span, on the way from that mention up to the top, in its cluster?
 3. Which span of a NIL cluster hangs from the root?
 
 An answer forbids edges (no span of a cluster hangs from one that is not in it), and the best tree without them bounds
@@ -290,11 +290,12 @@ class ConstraintSearch:
             wrong = [span for span in np.flatnonzero(answers.status[g] == -1).tolist() if tops[span] == place]
             if agrees and not wrong:
                 continue
+            # The entity first, since it forbids the most edges.
+            if answers.labels[g] == UNKNOWN and label not in answers.excluded[g]:
+                return [answers.labelled(g, label), answers.without(g, label)]
             for start in wrong + inside:
                 if (span := self._open_span(answers, g, start, parents)) is not None:
                     return [answers.placed(g, span, 1), answers.placed(g, span, -1)]
-            if answers.labels[g] == UNKNOWN:
-                return [answers.labelled(g, label), answers.without(g, label)]
             # What is left is a NIL cluster with several spans at the root.
             headed = replace(answers, heads=_put(answers.heads, g, top))
             return [headed, replace(answers, inner=answers.inner | {top})]

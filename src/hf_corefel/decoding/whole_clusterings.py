@@ -30,7 +30,7 @@ from .nesting import DecodedSpans, namesakes, without_nested
 
 __all__ = ["ConstraintPlan", "WholeClusterings", "structure_distribution"]
 
-DRAWS = 10_000
+DRAWS = 5_000
 """Most trees of a document that are drawn for samples under constraints, most of which may break them."""
 
 _STARTS = 64
