@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,31 @@ def environ_stays_the_same_object() -> Iterator[None]:
     environ = os.environ
     yield
     os.environ = environ  # noqa: B003
+
+
+REGISTRIES = {
+    "hf_corefel.candidates.backends": "BACKENDS",
+    "hf_corefel.corpora.registry": "CORPORA",
+    "hf_corefel.formats.registry": "FORMATS",
+    "hf_corefel.heads.registry": "HEADS",
+}
+
+
+def _registered() -> dict[str, dict[str, Any]]:
+    found = {module: getattr(sys.modules[module], REGISTRIES[module]) for module in REGISTRIES if module in sys.modules}
+    return {module: dict(registry._items) for module, registry in found.items()}
+
+
+@pytest.fixture(autouse=True)
+def registries_forget_guests() -> Iterator[None]:
+    """Takes out of the registries what a test, or a page of the documentation, has registered there."""
+    before = _registered()
+    yield
+    for module, items in _registered().items():
+        registry = getattr(sys.modules[module], REGISTRIES[module])
+        for name in items:
+            if name not in before.get(module, {}) and name not in registry._own:
+                registry.unregister(name)
 
 
 @pytest.fixture

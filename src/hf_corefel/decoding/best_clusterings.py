@@ -161,15 +161,11 @@ def best_clusterings(
 def _steps(parts: Parts, weights: ClusteringWeights) -> Iterator[tuple[tuple[Part, ...], tuple[Part, ...]]]:
     """The clusters that each step takes away, and those that it puts in their place."""
     columns, ids = weights.columns, weights.graph.entity_ids
-    n = len(columns)
     # Of equal clusterings the first is found first, the same each time.
     clusters = sorted(parts, key=lambda part: min(part[0]))
     used = {entity for _, entity in clusters}
-    number = np.empty(n, dtype=np.int64)
-    for c, (spans, _) in enumerate(clusters):
-        number[list(spans)] = c
     # The best edge into each span from each cluster, and between two clusters.
-    into = np.full((n, len(clusters)), -np.inf)
+    into = np.full((len(columns), len(clusters)), -np.inf)
     for c, (spans, _) in enumerate(clusters):
         into[:, c] = columns[:, sorted(spans)].max(axis=1)
     for c, (spans, entity) in enumerate(clusters):
