@@ -101,6 +101,21 @@ def test_mentions_at_one_place(tmp_path: Path) -> None:
     assert surfaces(document) == [(None, ["Anna Berg", "She"]), ("Q1", ["the city"])]
 
 
+def test_one_place_under_two_names_of_clusters(tmp_path: Path) -> None:
+    lines = ("T1\tPROP_PER 0 9\tAnna Berg", "T2\tANNA-0 0 9\tAnna Berg", "T3\tBERG-1 0 9\tAnna Berg")
+    with pytest.warns(
+        UserWarning, match=r"a\.ann:3: cluster 'BERG-1' has a mention at the place of one of cluster 'ANNA"
+    ):
+        (document,) = read_brat(write(tmp_path, *lines))
+    assert surfaces(document) == [(None, ["Anna Berg"])]
+
+
+def test_nothing_is_annotated(tmp_path: Path) -> None:
+    for name, text in (("a", TEXT), ("b", "")):
+        write(tmp_path, name=name, text=text)
+    assert [(document.text, document.clusters) for document in read_brat(tmp_path)] == [(TEXT, []), ("", [])]
+
+
 def test_offsets_count_code_points_and_line_ends_as_they_are(tmp_path: Path) -> None:
     (document,) = read_brat(write(tmp_path, "T1\tCity 4 8\tOslo", text="𝔘\r\n\nOslo"))
     assert (document.text, surfaces(document)) == ("𝔘\r\n\nOslo", [(None, ["Oslo"])])

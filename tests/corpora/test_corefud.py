@@ -121,6 +121,11 @@ def test_a_document_whose_lines_are_malformed_takes_no_other_with_it(tmp_path: P
         assert [read.id for read in read_corefud(path, strict=False)] == ["b", "a"]
 
 
+def test_a_document_without_sentences_gives_its_name_to_no_other(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.conllu", document("empty"), document("b", row(1, "Oslo", "Entity=(e1-place-1-)")))
+    assert [read.id for read in read_corefud(path)] == ["b"]
+
+
 def test_entities_that_differ_and_a_missing_header(tmp_path: Path) -> None:
     rows = (row(1, "Oslo", "Entity=(e1-Oslo)"), row(2, "it", "Entity=(e1-Bergen)"))
     path = write(tmp_path / "a.conllu", document("d", *rows), fields="eid-identity")

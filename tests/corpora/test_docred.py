@@ -60,6 +60,7 @@ MALFORMED: dict[str, tuple[Any, str]] = {
     "no clusters": (article(vertexSet={}), r"field 'vertexSet': expected list, got \{\}"),
     "no cluster": (article(vertexSet=[3]), r"\.vertexSet\[0\]: expected a list of mentions, got int"),
     "sentence": (article(vertexSet=[[mention(2, 0, 1)]]), r"\.vertexSet\[0\]\[0\]: sent_id 2 of 2 sentences"),
+    "no number": (article(vertexSet=[[mention(True, 0, 1)]]), "field 'sent_id': expected int, got True"),
     "place": (article(vertexSet=[[mention(1, 1, 4)]]), r"expected pos \[first, end\] within 3 tokens, got \[1, 4\]"),
     "code": (article(vertexSet=[[mention(1, 1, 2, wikidata_qcode=5)]]), "field 'wikidata_qcode': expected a string"),
 }

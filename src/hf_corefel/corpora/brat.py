@@ -254,7 +254,7 @@ class _Annotation:
         clusters = {**self._litbank(), **self.names}
         for item, (number, cluster) in clusters.items():
             name = self._resolve(number, item)
-            sets.join(f"\t{cluster}", name)
+            sets.join(repr(cluster), name)  # no id looks like this
             joined.add(name)
         return joined
 

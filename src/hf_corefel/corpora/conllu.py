@@ -90,7 +90,8 @@ class _Sentence:
     @property
     def newdoc(self) -> str | None:
         """What is said of the document that it begins, None when it begins none."""
-        return next((text for _, text in self.comments if re.match(r"newdoc\b", text)), None)
+        # Of a document without sentences there is nothing but such a line, before that of the next.
+        return next((text for _, text in reversed(self.comments) if re.match(r"newdoc\b", text)), None)
 
 
 def conllu_documents(path: Path, *, strict: bool = True) -> Iterator[ConlluDocument]:

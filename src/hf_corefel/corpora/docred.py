@@ -167,7 +167,7 @@ def _field(item: Any, name: str, kind: type, where: str) -> Any:
     """A field of an object, of the kind it must have."""
     if not isinstance(item, dict):
         raise CorpusError(f"{where}: expected an object with fields, got {type(item).__name__}")
-    if not isinstance(item.get(name), kind):
+    if not isinstance(item.get(name), kind) or isinstance(item[name], bool):
         problem = f"expected {kind.__name__}, got {item[name]!r}" if name in item else "missing"
         raise CorpusError(f"{where}: field {name!r}: {problem}")
     return item[name]
