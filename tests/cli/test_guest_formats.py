@@ -166,6 +166,16 @@ def test_what_cannot_be_read_leaves_the_output_as_it_was(folder: Path) -> None:
     assert gold(next(read_jsonl("in.jsonl"))) == gold(example())
 
 
+def test_no_file_of_a_folder_is_written_over(folder: Path) -> None:
+    assert run("convert", "in.jsonl", "corpus/", "--format", "brat") == (0, "", "")
+    before = {path.name: path.read_bytes() for path in Path("corpus").iterdir()}
+    status, _, err = run("convert", "corpus", "corpus/d1.ann", "--format", "jsonl")
+    assert status == 1 and "choose another name" in err
+    assert run("convert", "corpus", "corpus/", "--format", "brat") == (0, "", "")
+    after = {path.name: path.read_bytes() for path in Path("corpus").iterdir()}
+    assert after == {**before, "d1-2.ann": before["d1.ann"], "d1-2.txt": before["d1.txt"]}
+
+
 def test_nothing_to_convert_is_said(folder: Path) -> None:
     Path("empty.jsonl").write_text("\n")
     Path("out.conll").write_text("earlier")

@@ -78,14 +78,14 @@ def _format(name: str) -> str:
 
 
 # Names only: what each of them is stands in the documentation, and asking would import the packages of others.
-_FORMAT_NAMES = "|".join(FORMATS)
+_FORMAT_NAMES = ", ".join(FORMATS)
 OutputFormatOption = Annotated[
     str | None,
     typer.Option(
         "--format",
-        metavar=f"[{_FORMAT_NAMES}]",
+        metavar="NAME",
         parser=_format,
-        help="How results are written. When left out, what the name of the output says, else tables (text).",
+        help=f"How results are written: {_FORMAT_NAMES}. When left out, what the name of the output says, else text.",
         show_default=False,
     ),
 ]
