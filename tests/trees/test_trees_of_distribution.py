@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hf_corefel.trees import Edge, SpanningTreeDistribution
 
 random_graphs = settings(
-    max_examples=100, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 fewer_graphs = settings(random_graphs, max_examples=25)
 seeds = st.integers(0, 2**32 - 1)
