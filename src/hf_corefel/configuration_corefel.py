@@ -120,6 +120,15 @@ class CorefELConfig(PretrainedConfig):
 
     Raises:
         ValueError: When a value is out of range; the message names the field and what it may be.
+
+    Example:
+        >>> from hf_corefel import CorefELConfig
+        >>> CorefELConfig(head="local", max_candidates=8).max_candidates
+        8
+        >>> CorefELConfig(head="tree")
+        Traceback (most recent call last):
+            ...
+        ValueError: CorefELConfig.head must be one of ...
     """
 
     model_type = "corefel"

@@ -78,6 +78,14 @@ class CorefELModel(CorefELPreTrainedModel):
 
     Raises:
         ValueError: When the configuration has a bad value; the message names the field.
+
+    Example:
+        >>> from hf_corefel import CorefELModel, CorefELProcessor, bundled_checkpoint
+        >>> model = CorefELModel.from_pretrained(bundled_checkpoint())
+        >>> processor = CorefELProcessor.from_pretrained(bundled_checkpoint())
+        >>> output = model(**processor("Angela Merkel met Barack Obama."))
+        >>> output.pair.shape[0]
+        1
     """
 
     def __init__(self, config: CorefELConfig) -> None:

@@ -92,6 +92,12 @@ class CorefELPipeline(Pipeline):
         TypeError: When there is no such parameter, or it is of another type.
         ValueError: When there is no processor and the model does not say where it came from, when the model has weights
             that nobody trained, when model and processor do not fit, or a parameter is out of range.
+
+    Example:
+        >>> from hf_corefel import load_pipeline
+        >>> annotate = load_pipeline()
+        >>> [cluster["entity"] for cluster in annotate("Angela Merkel met Barack Obama.")["clusters"]]
+        ['Angela_Merkel', 'Barack_Obama']
     """
 
     # The processor holds the tokenizer.

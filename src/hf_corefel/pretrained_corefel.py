@@ -52,7 +52,13 @@ __all__ = ["CorefELPreTrainedModel"]
 
 
 class CorefELPreTrainedModel(PreTrainedModel):
-    """Loading, saving and initialisation of weights."""
+    """Loading, saving and initialisation of weights.
+
+    Example:
+        >>> from hf_corefel import CorefELModel, CorefELPreTrainedModel
+        >>> issubclass(CorefELModel, CorefELPreTrainedModel)
+        True
+    """
 
     config_class = CorefELConfig
     config: CorefELConfig

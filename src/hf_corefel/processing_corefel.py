@@ -60,6 +60,13 @@ class CorefELProcessor:
 
     Raises:
         ValueError: When the knowledge base's vectors have another width than the configuration's.
+
+    Example:
+        >>> from hf_corefel import CorefELProcessor, bundled_checkpoint
+        >>> processor = CorefELProcessor.from_pretrained(bundled_checkpoint())
+        >>> encoded = processor.encode("Angela Merkel met Barack Obama.")
+        >>> encoded.spans.offsets[0].tolist()
+        [0, 6]
     """
 
     # As the processors of transformers have it: the first is what an input's length is read from.

@@ -30,6 +30,12 @@ class Part:
         offset: What its scores are worth beside those of the others, added to their logarithms: 0 or less. `fit_offset`
             learns it.
         below: It is asked only about spans that have fewer candidates so far; None = about all that have room.
+
+    Example:
+        >>> from hf_corefel import KnowledgeBase
+        >>> from hf_corefel.candidates import Part
+        >>> Part(KnowledgeBase.build([("Oslo", [("Oslo", 1.0)])]), offset=-0.5, below=1).offset
+        -0.5
     """
 
     source: CandidateSource

@@ -22,6 +22,13 @@ class QuerySpans:
             given mention "Oslo, the capital of Norway".
         vectors: What the model's encoder makes of the spans where they stand, float32 ``[S, G]``; None before the
             document is encoded.
+
+    Example:
+        >>> import numpy as np
+        >>> from hf_corefel.candidates import QuerySpans
+        >>> places = np.array([[0, 4], [8, 11]])
+        >>> QuerySpans(places, places).names("Oslo is old.")
+        ['Oslo', 'old']
     """
 
     offsets: np.ndarray
@@ -50,6 +57,12 @@ class Proposals:
             an entity that has a name but no id.
         scores: p(entity | span) as far as the source can tell, float32 ``[S, K]`` between 0 and 1; 0 on padding.
         names: Names of entities without an id.
+
+    Example:
+        >>> from hf_corefel import Candidate
+        >>> from hf_corefel.candidates import Proposals
+        >>> Proposals.of([[Candidate("Oslo", 0.75)], []], limit=2).scores.tolist()
+        [[0.75, 0.0], [0.0, 0.0]]
     """
 
     entity_ids: np.ndarray

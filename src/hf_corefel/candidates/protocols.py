@@ -16,7 +16,15 @@ __all__ = ["CandidateSource", "EntityStore", "KnowledgeBackend", "NamedEntities"
 
 @runtime_checkable
 class EntityStore(Protocol):
-    """What is known about entities. An entity has a name, and where the store numbers its entities, an id from 0 on."""
+    """What is known about entities. An entity has a name, and where the store numbers its entities, an id from 0 on.
+
+    Example:
+        >>> from hf_corefel import KnowledgeBase
+        >>> from hf_corefel.candidates import EntityStore
+        >>> store: EntityStore = KnowledgeBase.build([("Oslo", [("Oslo", 1.0)])])
+        >>> "Oslo" in store, store.url("Oslo")
+        (True, 'https://en.wikipedia.org/wiki/Oslo')
+    """
 
     @property
     def vector_size(self) -> int:
@@ -67,6 +75,12 @@ class CandidateSource(Protocol):
     A source that has to know what the encoder makes of the spans says so by the class attribute
     ``needs_span_vectors = True``. All sources are asked about every span before anything is encoded; such a one is
     asked again by the pipeline once the spans are pruned, about those that were kept, with `QuerySpans.vectors`.
+
+    Example:
+        >>> from hf_corefel import KnowledgeBase
+        >>> from hf_corefel.candidates import CandidateSource
+        >>> isinstance(KnowledgeBase.build([("Oslo", [("Oslo", 1.0)])]), CandidateSource)
+        True
     """
 
     def propose(self, document: Document, spans: QuerySpans, limit: int) -> Proposals:
@@ -85,6 +99,13 @@ class SurfaceSource(CandidateSource, Protocol):
     """A source that can say of a name alone, wherever it stands, whether it has candidates.
 
     Long names, names over a line's end and those inside given mentions are looked for by it.
+
+    Example:
+        >>> from hf_corefel import KnowledgeBase
+        >>> from hf_corefel.candidates import SurfaceSource
+        >>> source: SurfaceSource = KnowledgeBase.build([("Oslo", [("Oslo", 1.0)])])
+        >>> source.knows(["Oslo", "Nowhere"]).tolist()
+        [True, False]
     """
 
     def knows(self, surfaces: Sequence[str]) -> np.ndarray:
@@ -100,6 +121,14 @@ class KnowledgeBackend(EntityStore, CandidateSource, Protocol):
 
     Attributes:
         backend: The name that it is registered by.
+
+    Example:
+        >>> from hf_corefel import KnowledgeBase
+        >>> from hf_corefel.candidates import KnowledgeBackend, open_knowledge_base
+        >>> KnowledgeBase.build([("Oslo", [("Oslo", 1.0)])]).save_pretrained("cities")
+        >>> knowledge: KnowledgeBackend = open_knowledge_base("cities")
+        >>> knowledge.backend
+        'alias_table'
     """
 
     backend: str
@@ -124,6 +153,16 @@ class NamedEntities:
 
     A class that inherits from it says which names are its own (``__contains__``), how wide its vectors are
     (``vector_size``) and, where zeros will not do, what they are (``vector_for``).
+
+    Example:
+        >>> from hf_corefel.candidates import NamedEntities
+        >>> class Tickets(NamedEntities):
+        ...     vector_size = 4
+        ...
+        ...     def __contains__(self, entity):
+        ...         return str(entity).startswith("ticket:")
+        >>> "ticket:OPS-1" in Tickets(), Tickets().vector_for("ticket:OPS-1").tolist()
+        (True, [0.0, 0.0, 0.0, 0.0])
     """
 
     vector_size: int = 0

@@ -20,6 +20,11 @@ class ArticleAnnotation:
         candidates: The corpus' own candidate lists of the mentions, by offsets; empty where it has none.
         text: The content when the file holds it, else None.
         words: Offsets of its words where the corpus has tokens, else None.
+
+    Example:
+        >>> from hf_corefel.corpora import ArticleAnnotation
+        >>> ArticleAnnotation("DW_1", ("train",), []).clusters
+        []
     """
 
     id: str

@@ -13,7 +13,16 @@ __all__ = ["CorpusError", "numbered_lines", "raise_or_warn"]
 
 
 class CorpusError(ValueError):
-    """A corpus file is not what its format says; the message names the file and the place."""
+    """A corpus file is not what its format says; the message names the file and the place.
+
+    Example:
+        >>> from hf_corefel.corpora import CorpusError, read_gum
+        >>> try:
+        ...     list(read_gum("no/such/folder"))
+        ... except (CorpusError, OSError) as error:
+        ...     print(type(error).__name__)
+        CorpusError
+    """
 
 
 def raise_or_warn(error: CorpusError, strict: bool, consequence: str = "skipped") -> None:

@@ -23,6 +23,12 @@ class CandidateRecall:
         first: Those whose own list has no candidate with a higher prior; of equal ones the first counts.
         in_cluster: Those where the list of a mention of their cluster has the entity, their own or another's. The
             difference to ``listed`` are the paper's hard cases (Zaporojets et al., 2022, Table 4).
+
+    Example:
+        >>> from hf_corefel.corpora import CandidateRecall
+        >>> recall = CandidateRecall(mentions=10, listed=9, first=7, in_cluster=10)
+        >>> recall.listed / recall.mentions
+        0.9
     """
 
     mentions: int
@@ -61,6 +67,13 @@ class CorpusStatistics:
         linked_mentions: Mentions of linked clusters.
         nil_mentions: Mentions of NIL clusters.
         candidates: None when no document has candidates of its own.
+
+    Example:
+        >>> from hf_corefel import Cluster, Document, Mention
+        >>> from hf_corefel.corpora import corpus_statistics
+        >>> counts = corpus_statistics([Document("Oslo is old.", clusters=[Cluster((Mention(0, 4),), "Oslo")])])
+        >>> counts.linked_mentions, counts.nil_mentions
+        (1, 0)
     """
 
     documents: int

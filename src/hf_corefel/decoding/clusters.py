@@ -15,6 +15,11 @@ class DecodedCluster:
     Attributes:
         spans: Indices of the kept spans, ascending.
         entity_id: The entity that the cluster links to; None is NIL.
+
+    Example:
+        >>> from hf_corefel.decoding import clusters_from_parents
+        >>> clusters_from_parents([3, 0], [[7], [-1]], [1.0, 1.0], [True, True])
+        [DecodedCluster(spans=(0, 1), entity_id=7)]
     """
 
     spans: tuple[int, ...]

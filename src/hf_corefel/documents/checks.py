@@ -38,7 +38,16 @@ _HALVES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 
 class DocumentError(ValueError):
-    """A document breaks the schema. The message names the document, the field and the fix."""
+    """A document breaks the schema. The message names the document, the field and the fix.
+
+    Example:
+        >>> from hf_corefel import Document, DocumentError
+        >>> try:
+        ...     Document("Anna", mentions=[(0, 9)])
+        ... except DocumentError as error:
+        ...     print(error)
+        document.mentions[0]: offsets 0..9 lie outside the text of 4 code points
+    """
 
 
 def check_object(data: Any, where: str) -> None:

@@ -22,6 +22,12 @@ class Clustering:
     Attributes:
         clusters: As those of a result, their mentions without probabilities.
         log_probability: Logarithm of the probability that the model gives this clustering with these entities.
+
+    Example:
+        >>> from hf_corefel import Cluster, Mention
+        >>> from hf_corefel.documents import Clustering
+        >>> Clustering((Cluster((Mention(0, 4),), "Oslo"),), log_probability=0.0).probability
+        1.0
     """
 
     clusters: tuple[Cluster, ...]

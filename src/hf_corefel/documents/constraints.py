@@ -25,6 +25,11 @@ class LinkGroup:
         mentions: Their offsets, in reading order.
         is_fixed: Whether the entity of their cluster is known.
         entity: The entity, or None for NIL, where it is known.
+
+    Example:
+        >>> from hf_corefel.documents import LinkGroup
+        >>> LinkGroup(((0, 13), (39, 45)), is_fixed=True, entity="Angela_Merkel").entity
+        'Angela_Merkel'
     """
 
     mentions: tuple[Offsets, ...]

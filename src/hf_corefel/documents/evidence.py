@@ -21,6 +21,12 @@ class Chain(Sequence[Parent]):
     Args:
         parent: The mention's own parent; None makes the chain empty.
         above: The chain of that parent.
+
+    Example:
+        >>> from hf_corefel import Mention, Parent
+        >>> from hf_corefel.documents import Chain
+        >>> [parent.entity for parent in Chain(Parent("entity", entity="Oslo"))]
+        ['Oslo']
     """
 
     __slots__ = ("_above", "_length", "_parent", "_top")

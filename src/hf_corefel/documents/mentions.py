@@ -44,6 +44,11 @@ class Candidate:
     Attributes:
         entity: Identifier of the entity in the knowledge base (a Wikipedia title with underscores).
         prior: p(entity | surface), between 0 and 1.
+
+    Example:
+        >>> from hf_corefel import Candidate
+        >>> Candidate("Oslo", 0.8).to_dict()
+        {'entity': 'Oslo', 'prior': 0.8}
     """
 
     entity: str
@@ -77,6 +82,11 @@ class Parent:
         end: One past its last code point.
         text: Its surface.
         entity: Identifier of the parent, if that is an entity; otherwise None.
+
+    Example:
+        >>> from hf_corefel import Parent
+        >>> Parent("entity", entity="Oslo").to_dict()
+        {'kind': 'entity', 'entity': 'Oslo'}
     """
 
     kind: str
@@ -143,6 +153,11 @@ class Mention:
         edge_probability: P(the span hangs from the parent that it has in the decoded tree).
         link_probability: P(the cluster of this mention has the entity, or NIL, that was decoded).
         parent: What it hangs from in the decoded tree; None unless evidence was asked for.
+
+    Example:
+        >>> from hf_corefel import Mention
+        >>> Mention(0, 4, "Oslo").offsets
+        (0, 4)
     """
 
     begin: int
@@ -177,6 +192,11 @@ class Alternative:
     Attributes:
         entity: Identifier of the entity, or None for NIL.
         probability: P(the cluster has it), the mean over the mentions of the cluster.
+
+    Example:
+        >>> from hf_corefel import Alternative
+        >>> Alternative(None, 0.25).to_dict()
+        {'entity': None, 'probability': 0.25}
     """
 
     entity: str | None
@@ -208,6 +228,12 @@ class Cluster:
         probability: P(entity or NIL), the mean of the mentions' link probabilities; None in gold data.
         url: Where a reader finds the entity; None when unknown or NIL.
         alternatives: The most probable entities, NIL among them, by descending probability; None unless asked for.
+
+    Example:
+        >>> from hf_corefel import Cluster, Mention
+        >>> cluster = Cluster((Mention(0, 4), Mention(15, 18)), "Oslo")
+        >>> [mention.offsets for mention in cluster.mentions], cluster.entity
+        ([(0, 4), (15, 18)], 'Oslo')
     """
 
     mentions: tuple[Mention, ...]

@@ -109,6 +109,11 @@ class Document:
     Raises:
         DocumentError: When offsets are out of range, empty or duplicated, a mention is in two clusters,
             words overlap, turns cross, a given surface differs from the text, or there is no such mention scope.
+
+    Example:
+        >>> from hf_corefel import Document
+        >>> Document("Anna Berg met Moss.", mentions=[(0, 9)]).to_dict()
+        {'text': 'Anna Berg met Moss.', 'mentions': [[0, 9]]}
     """
 
     text: str
@@ -244,6 +249,14 @@ class AnnotatedDocument(ResultViews):
 
     Raises:
         DocumentError: As `Document`, and when parents run in a circle.
+
+    Example:
+        >>> from hf_corefel import AnnotatedDocument, Cluster, Mention
+        >>> result = AnnotatedDocument("Oslo is old.", [Cluster((Mention(0, 4),), "Oslo")])
+        >>> result.get_clusters(as_strings=True)
+        [['Oslo']]
+        >>> AnnotatedDocument.from_dict(result.to_dict()) == result
+        True
     """
 
     text: str

@@ -24,6 +24,11 @@ class Turn:
         end: One past the last code point.
         speaker: Name of the speaker; an integer becomes its digits. Turns with one name are by one person; where the
             name stands in the text too, a mention of it is known to be that person.
+
+    Example:
+        >>> from hf_corefel import Document, Turn
+        >>> Document("I won.", speakers=[Turn(0, 6, "Anna")]).speakers
+        [Turn(begin=0, end=6, speaker='Anna')]
     """
 
     begin: int

@@ -282,6 +282,11 @@ class TableShare:
             gives mentions away: the nearer the share is to 1, the less finding them means.
         linked_mentions: Gold mentions with an entity.
         with_gold_candidate: How many of these have it among their own candidates.
+
+    Example:
+        >>> from hf_corefel.evaluation import TableShare
+        >>> TableShare(100, 29, 40, 36).to_dict()["candidate_recall_of_linked_mentions"]
+        0.9
     """
 
     spans_with_candidates: int

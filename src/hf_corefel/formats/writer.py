@@ -33,11 +33,25 @@ AnyDocument = Document | AnnotatedDocument
 
 
 class FormatLossWarning(UserWarning):
-    """A format cannot hold all that the documents say; the message counts what is left out."""
+    """A format cannot hold all that the documents say; the message counts what is left out.
+
+    Example:
+        >>> import warnings
+        >>> from hf_corefel.formats import FormatLossWarning
+        >>> warnings.simplefilter("ignore", FormatLossWarning)  # whoever knows what a format cannot hold
+    """
 
 
 class Losses:
-    """What a format could not hold, counted by kind, so that it is said once for all documents."""
+    """What a format could not hold, counted by kind, so that it is said once for all documents.
+
+    Example:
+        >>> from hf_corefel.formats import Losses
+        >>> losses = Losses()
+        >>> losses.count("links of clusters", 2)
+        >>> losses.message("words")
+        'words files cannot hold all of it; left out or changed: links of clusters (2)'
+    """
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
@@ -88,6 +102,18 @@ class Writer(Protocol):
             when the command is stopped, and may be compressed (a name that ends in ``.gz``).
         binary: Whether the pieces are bytes that no terminal can show.
         folder: Whether a document becomes several files of a folder; such a format has `files` in place of `write`.
+
+    Example:
+        >>> from hf_corefel import Document
+        >>> from hf_corefel.formats import Losses, Writer
+        >>> class Plain(Writer):
+        ...     suffixes = (".plain",)
+        ...
+        ...     def write(self, documents, losses):
+        ...         for document in documents:
+        ...             yield document.text
+        >>> list(Plain().write([Document("Oslo is old.")], Losses()))
+        ['Oslo is old.']
     """
 
     title: str = ""

@@ -60,6 +60,19 @@ class EdgeScores:
 
     Raises:
         ValueError: If a shape does not fit or ``root_score`` is unknown; the message names the field.
+
+    Example:
+        >>> import torch
+        >>> from hf_corefel.heads import EdgeScores
+        >>> scores = EdgeScores(
+        ...     mention=torch.zeros(1, 2),
+        ...     link=torch.zeros(1, 2, 1),
+        ...     entity_ids=torch.tensor([[[7], [-1]]]),
+        ...     pair=torch.zeros(1, 2, 2),
+        ...     mask=torch.ones(1, 2, dtype=torch.bool),
+        ... )
+        >>> scores.entity_ids.shape
+        torch.Size([1, 2, 1])
     """
 
     mention: Tensor
@@ -184,6 +197,13 @@ class GoldClustering:
     Attributes:
         cluster_ids: int64 [B, N]; spans with the same id >= 0 are one cluster, -1 is no gold mention.
         entity_ids: Gold entity of the span's cluster, int64 [B, N]; -1 is NIL or out of reach.
+
+    Example:
+        >>> import torch
+        >>> from hf_corefel.heads import GoldClustering
+        >>> gold = GoldClustering(cluster_ids=torch.tensor([[0, 0, -1]]), entity_ids=torch.tensor([[7, 7, -1]]))
+        >>> gold.cluster_ids.shape
+        torch.Size([1, 3])
     """
 
     cluster_ids: Tensor
@@ -259,6 +279,12 @@ class Decoding(NamedTuple):
     Attributes:
         parents: int64 [B, N] in the encoding of this module. -1 says that the span is no part of the
             output: it is masked, or the standalone linking head takes it for no mention.
+
+    Example:
+        >>> import torch
+        >>> from hf_corefel.heads import Decoding
+        >>> Decoding(torch.tensor([[2, 0]])).parents.tolist()
+        [[2, 0]]
     """
 
     parents: Tensor
@@ -271,6 +297,11 @@ class HeadMarginals(NamedTuple):
         edges: Probability of each parent of a span. For the heads without a tree ``root`` is the
             probability that the span is its own parent (NIL or no mention).
         entities: Probability that the span's whole cluster links to an entity, or to none.
+
+    Example:
+        >>> from hf_corefel.heads import HeadMarginals
+        >>> HeadMarginals._fields
+        ('edges', 'entities')
     """
 
     edges: EdgeMarginals
@@ -286,6 +317,21 @@ class Posterior(Protocol):
     """What a head makes of the edge scores of a batch.
 
     Each part is computed when it is first asked for, and once: what both need is shared.
+
+    Example:
+        >>> import torch
+        >>> from hf_corefel.heads import EdgeScores, GlobalHead, Posterior
+        >>> scores = EdgeScores(
+        ...     mention=torch.zeros(1, 2),
+        ...     link=torch.zeros(1, 2, 0),
+        ...     entity_ids=torch.zeros(1, 2, 0, dtype=torch.int64),
+        ...     pair=torch.zeros(1, 2, 2),
+        ...     mask=torch.ones(1, 2, dtype=torch.bool),
+        ...     root_pair=torch.zeros(1, 2),
+        ... )
+        >>> posterior: Posterior = GlobalHead().posterior(scores)
+        >>> round(posterior.marginals.edges.root[0, 0].item(), 3)
+        0.667
     """
 
     @property
@@ -320,6 +366,12 @@ class Head(ABC):
 
     Raises:
         ValueError: If there is no such option, or it has a bad value.
+
+    Example:
+        >>> from hf_corefel.heads import GlobalHead, Head
+        >>> head: Head = GlobalHead(edge_activation="arsinh")
+        >>> head.edge_activation
+        'arsinh'
     """
 
     summary: ClassVar[str]

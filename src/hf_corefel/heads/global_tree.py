@@ -77,6 +77,20 @@ class GlobalHead(Head):
 
     Raises:
         ValueError: If one of them is unknown.
+
+    Example:
+        >>> import torch
+        >>> from hf_corefel.heads import EdgeScores, GlobalHead
+        >>> scores = EdgeScores(
+        ...     mention=torch.tensor([[1.0, 1.0]]),
+        ...     link=torch.tensor([[[2.0], [0.0]]]),
+        ...     entity_ids=torch.tensor([[[7], [-1]]]),
+        ...     pair=torch.full((1, 2, 2), 0.5),
+        ...     mask=torch.ones(1, 2, dtype=torch.bool),
+        ...     root_pair=torch.zeros(1, 2),
+        ... )
+        >>> GlobalHead().decode(scores).parents.tolist()  # the candidate is the first's parent, the first the second's
+        [[3, 0]]
     """
 
     summary = "one spanning tree over the document's root, entities and spans"

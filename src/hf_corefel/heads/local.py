@@ -102,7 +102,21 @@ class ChoicePosterior:
 
 
 class LocalHead(Head):
-    """Clusters and links a document by one choice a span: a candidate, an antecedent or itself."""
+    """Clusters and links a document by one choice a span: a candidate, an antecedent or itself.
+
+    Example:
+        >>> import torch
+        >>> from hf_corefel.heads import EdgeScores, LocalHead
+        >>> scores = EdgeScores(
+        ...     mention=torch.tensor([[1.0, 1.0]]),
+        ...     link=torch.tensor([[[2.0], [0.0]]]),
+        ...     entity_ids=torch.tensor([[[7], [-1]]]),
+        ...     pair=torch.full((1, 2, 2), 0.5),
+        ...     mask=torch.ones(1, 2, dtype=torch.bool),
+        ... )
+        >>> LocalHead().decode(scores).parents.tolist()
+        [[3, 0]]
+    """
 
     summary = "for each span one of its candidates, an earlier span, or neither"
     needs = frozenset({PAIRS, ENTITIES})

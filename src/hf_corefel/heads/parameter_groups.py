@@ -51,6 +51,13 @@ class ScorerSizes:
         hidden: Hidden size of the pair scorer, `CorefELConfig.pair_ffnn_size`.
         depth: Hidden layers of the scorers, `CorefELConfig.ffnn_depth`.
         dropout: `CorefELConfig.dropout`.
+
+    Example:
+        >>> from torch import nn
+        >>> from hf_corefel.heads import ScorerSizes
+        >>> sizes = ScorerSizes(spans=8, entity_vectors=6, hidden=4, depth=1, dropout=0.0)
+        >>> nn.Linear(sizes.spans, sizes.entity_vectors).weight.shape
+        torch.Size([6, 8])
     """
 
     spans: int
@@ -71,6 +78,20 @@ class RetainedSpans:
         entity_ids: Candidates ``[B, N, K]``, rows of `entity_vectors`; -1 is padding.
         log_priors: Their log priors ``[B, N, K]``.
         entity_vectors: ``[B, E, D]``.
+
+    Example:
+        >>> import torch
+        >>> from hf_corefel.heads import RetainedSpans
+        >>> spans = RetainedSpans(
+        ...     vectors=torch.zeros(1, 2, 8),
+        ...     mask=torch.ones(1, 2, dtype=torch.bool),
+        ...     mention=torch.zeros(1, 2),
+        ...     entity_ids=torch.full((1, 2, 4), -1),
+        ...     log_priors=torch.zeros(1, 2, 4),
+        ...     entity_vectors=torch.zeros(1, 0, 6),
+        ... )
+        >>> (spans.vectors @ spans.vectors.mT).shape  # a score of pairs
+        torch.Size([1, 2, 2])
     """
 
     vectors: Tensor

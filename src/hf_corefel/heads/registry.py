@@ -28,7 +28,15 @@ HEAD_FIELDS = ("root_score", "edge_activation")
 
 
 class HeadConfig(Protocol):
-    """The fields of a configuration that choose a head; `HEAD_FIELDS` are read too."""
+    """The fields of a configuration that choose a head; `HEAD_FIELDS` are read too.
+
+    Example:
+        >>> from hf_corefel import CorefELConfig
+        >>> from hf_corefel.heads import HeadConfig
+        >>> config: HeadConfig = CorefELConfig(head="local")
+        >>> config.head
+        'local'
+    """
 
     @property
     def head(self) -> str:

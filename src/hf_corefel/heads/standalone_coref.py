@@ -39,7 +39,21 @@ class CorefPosterior:
 
 
 class StandaloneCorefHead(Head):
-    """Every span picks an antecedent or itself; candidates and gold entities are ignored."""
+    """Every span picks an antecedent or itself; candidates and gold entities are ignored.
+
+    Example:
+        >>> import torch
+        >>> from hf_corefel.heads import EdgeScores, StandaloneCorefHead
+        >>> scores = EdgeScores(
+        ...     mention=torch.tensor([[1.0, 1.0]]),
+        ...     link=torch.tensor([[[2.0], [0.0]]]),
+        ...     entity_ids=torch.tensor([[[7], [-1]]]),
+        ...     pair=torch.full((1, 2, 2), 0.5),
+        ...     mask=torch.ones(1, 2, dtype=torch.bool),
+        ... )
+        >>> StandaloneCorefHead().decode(scores).parents.tolist()  # 2 is the root
+        [[2, 0]]
+    """
 
     summary = "clusters without links"
     needs = frozenset({PAIRS})

@@ -73,7 +73,22 @@ class LinkPosterior:
 
 
 class StandaloneLinkingHead(Head):
-    """Links every span on its own, by independent decisions about its candidates and NIL."""
+    """Links every span on its own, by independent decisions about its candidates and NIL.
+
+    Example:
+        >>> import torch
+        >>> from hf_corefel.heads import EdgeScores, StandaloneLinkingHead
+        >>> scores = EdgeScores(
+        ...     mention=torch.tensor([[1.0, 1.0]]),
+        ...     link=torch.tensor([[[2.0], [0.0]]]),
+        ...     entity_ids=torch.tensor([[[7], [-1]]]),
+        ...     pair=torch.full((1, 2, 2), 0.5),
+        ...     mask=torch.ones(1, 2, dtype=torch.bool),
+        ...     nil=torch.zeros(1, 2),
+        ... )
+        >>> StandaloneLinkingHead().decode(scores).parents.tolist()
+        [[3, -1]]
+    """
 
     summary = "links of mentions without clusters"
     needs = frozenset({ENTITIES, NIL})

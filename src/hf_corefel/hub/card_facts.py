@@ -25,6 +25,11 @@ class CardFacts:
         limitations: Further limits.
         examples: Texts that the Hub offers to try; when None, some of our own for English, and none for other
             languages.
+
+    Example:
+        >>> from hf_corefel.hub import CardFacts
+        >>> CardFacts(license="apache-2.0", datasets=("my-corpus",)).license
+        'apache-2.0'
     """
 
     title: str = "Coreference resolution and entity linking"

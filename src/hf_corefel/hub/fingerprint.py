@@ -47,7 +47,15 @@ _HALF_TOLERANCE = 0.1
 
 
 class FingerprintWarning(UserWarning):
-    """A loaded model does not do what it did when it was saved."""
+    """A loaded model does not do what it did when it was saved.
+
+    Example:
+        >>> import warnings
+        >>> from hf_corefel.hub import FingerprintWarning
+        >>> warnings.simplefilter("error", FingerprintWarning)  # a model that gives other results is then an error
+        >>> issubclass(FingerprintWarning, UserWarning)
+        True
+    """
 
 
 def fingerprint(model: CorefELModel, processor: CorefELProcessor, folder: str | Path | None = None) -> dict[str, Any]:

@@ -147,7 +147,13 @@ def read_wikipedia2vec_text(path: str | Path, entities: Collection[str] | None =
 
 
 class End2EndFiles(NamedTuple):
-    """The files of end2end_neural_el (Kolitsas et al., 2018) that make a knowledge base."""
+    """The files of end2end_neural_el (Kolitsas et al., 2018) that make a knowledge base.
+
+    Example:
+        >>> from hf_corefel.kb import End2EndFiles
+        >>> End2EndFiles._fields
+        ('p_e_m', 'wiki_name_id_map', 'nnid2wikiid', 'ent_vecs')
+    """
 
     p_e_m: Path
     wiki_name_id_map: Path

@@ -59,6 +59,12 @@ class KnowledgeBase(SavedKnowledgeBase):
         backend: The name of its kind in `hf_corefel.candidates.BACKENDS`.
         vectorizer: Makes the vectors of entities that are added without one, see `add`. It is not saved
             and does not travel with a pickle.
+
+    Example:
+        >>> from hf_corefel import KnowledgeBase
+        >>> kb = KnowledgeBase.build([("Oslo", [("Oslo", 0.8), ("Oslo_(band)", 0.2)])])
+        >>> [candidate.entity for candidate in kb.candidates("Oslo")]
+        ['Oslo', 'Oslo_(band)']
     """
 
     backend = DEFAULT_BACKEND

@@ -24,6 +24,13 @@ class Projection:
         offset: float32 [D].
         info: Anything JSON takes: which encoder, how it was found, and how texts were made.
         file: Where the arrays come from, for messages.
+
+    Example:
+        >>> import numpy as np
+        >>> from hf_corefel.kb import Projection
+        >>> turn = Projection(mean=np.zeros(2, "f4"), components=np.eye(2, dtype="f4"), offset=np.zeros(2, "f4"))
+        >>> turn(np.ones((1, 2), "f4")).tolist()
+        [[1.0, 1.0]]
     """
 
     mean: np.ndarray

@@ -38,7 +38,13 @@ _SHOWN = 100
 
 
 class AliasRow(NamedTuple):
-    """A surface form with what it may stand for: entities and p(entity | surface)."""
+    """A surface form with what it may stand for: entities and p(entity | surface).
+
+    Example:
+        >>> from hf_corefel.kb import AliasRow, KnowledgeBase
+        >>> KnowledgeBase.build([AliasRow("Oslo", [("Oslo", 1.0)])]).candidates("Oslo")[0].entity
+        'Oslo'
+    """
 
     surface: str
     candidates: list[tuple[str, float]]

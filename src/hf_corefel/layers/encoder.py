@@ -20,6 +20,14 @@ class WindowEncoder(nn.Module):
     Args:
         encoder: Any module with `input_ids` and `attention_mask` that returns `last_hidden_state`.
         by_length: Gives it windows of one length at a time, for encoders that padding makes give something else.
+
+    Example:
+        >>> from transformers import AutoModel, BertConfig
+        >>> from hf_corefel.layers import WindowEncoder
+        >>> config = BertConfig(hidden_size=8, num_hidden_layers=1, num_attention_heads=1, intermediate_size=8)
+        >>> encoder = WindowEncoder(AutoModel.from_config(config))
+        >>> encoder.model.config.hidden_size
+        8
     """
 
     def __init__(self, encoder: nn.Module, *, by_length: bool = False) -> None:

@@ -31,6 +31,14 @@ class EntityScorer(nn.Module):
         use_context: Feeds e ⊙ m, where m is the document's mean entity vector: entities of one text are related.
         use_support: Feeds how much the document's other spans speak for the entity: what "Berg" means stands where the
             name is written in full.
+
+    Example:
+        >>> from hf_corefel.layers import EntityScorer
+        >>> scorer = EntityScorer(
+        ...     8, entity_size=6, ffnn_size=4, depth=1, dropout=0.0, use_prior=True, with_nil=True, with_root=False
+        ... )
+        >>> scorer.nil.shape
+        torch.Size([6])
     """
 
     def __init__(

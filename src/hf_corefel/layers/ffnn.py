@@ -20,6 +20,12 @@ class FeedForward(nn.Module):
         size: Hidden size.
         depth: Hidden layers, the caller's first one included; 0 makes the caller's projection the score.
         dropout: Dropout after each hidden layer.
+
+    Example:
+        >>> import torch
+        >>> from hf_corefel.layers import FeedForward
+        >>> FeedForward(size=16, depth=2, dropout=0.0)(torch.zeros(3, 16)).shape
+        torch.Size([3])
     """
 
     def __init__(self, size: int, depth: int, dropout: float) -> None:

@@ -30,6 +30,11 @@ class CorefELOutput(ModelOutput):
         own_scores: What the head's own scorers gave, by the name of the score; None where it has none.
         twins: Which of these pairs are two spellings of one mention, see `hf_corefel.processing.cores`.
         candidates: Candidates of the kept spans ``[B, N, K]``, rows of the document's entity vectors, -1 on padding.
+
+    Example:
+        >>> from hf_corefel import CorefELOutput
+        >>> CorefELOutput().loss is None
+        True
     """
 
     loss: Tensor | None = None

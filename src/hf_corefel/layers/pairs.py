@@ -46,6 +46,12 @@ class PairScorer(nn.Module):
         entity_size: Width D of entity vectors: feeds the mean vector m of the entities that each span may stand for, by
             itself and as g + W m in place of g in the product. "The company" is no word of "Volkswagen", but
             the entity's description has it. 0 leaves them out.
+
+    Example:
+        >>> from hf_corefel.layers import PairScorer
+        >>> scorer = PairScorer(8, ffnn_size=4, depth=1, dropout=0.0, distance_size=2, product_dim=0, with_root=True)
+        >>> scorer.root.shape
+        torch.Size([8])
     """
 
     def __init__(

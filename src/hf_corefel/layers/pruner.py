@@ -26,6 +26,12 @@ class MentionPruner(nn.Module):
         dropout: Dropout of the hidden layers.
         max_words: Longest span, for the width prior.
         width_size: Size of the width prior's embedding; 0 for no width prior.
+
+    Example:
+        >>> from hf_corefel.layers import MentionPruner
+        >>> pruner = MentionPruner(span_size=8, ffnn_size=4, depth=1, dropout=0.0, max_words=5, width_size=0)
+        >>> sum(parameter.numel() for parameter in pruner.parameters())
+        41
     """
 
     def __init__(

@@ -24,6 +24,12 @@ class SpanRepresentation(nn.Module):
         dropout: Dropout of the result.
         scopes: Number of mention scopes; 0 for none.
         scope_size: Size of the embedding of a document's scope.
+
+    Example:
+        >>> from hf_corefel.layers import SpanRepresentation
+        >>> spans = SpanRepresentation(hidden_size=8, max_words=5, width_size=2, case_size=0, dropout=0.0)
+        >>> spans.size  # beginning, end, mean, width
+        26
     """
 
     def __init__(

@@ -13,7 +13,14 @@ S = TypeVar("S", bound="Addable")
 
 
 class Addable(Protocol):
-    """Counts of one document: `Scores`, `ClusterAccuracy`, `SpanRecall`."""
+    """Counts of one document: `Scores`, `ClusterAccuracy`, `SpanRecall`.
+
+    Example:
+        >>> from hf_corefel.metrics import Addable, Share
+        >>> parts: list[Addable] = [Share(1.0, 2.0), Share(2.0, 2.0)]
+        >>> parts[0] + parts[1]
+        Share(found=3.0, total=4.0)
+    """
 
     def to_counts(self) -> list[float]:
         """Numbers that add up over documents; as many for every document."""
@@ -29,7 +36,13 @@ class Addable(Protocol):
 
 
 class Interval(NamedTuple):
-    """A confidence interval, ends included."""
+    """A confidence interval, ends included.
+
+    Example:
+        >>> from hf_corefel.metrics import Interval
+        >>> f"{Interval(0.81, 0.86).low:.2f}"
+        '0.81'
+    """
 
     low: float
     high: float

@@ -30,6 +30,11 @@ class ClusterAccuracy:
         multi_mention: Clusters of two or more mentions.
         one_surface: Clusters whose mentions all read the same.
         several_surfaces: Clusters with at least two different surfaces.
+
+    Example:
+        >>> from hf_corefel.metrics import ClusterAccuracy, Share
+        >>> ClusterAccuracy(singleton=Share(3.0, 4.0)).to_dict()["singleton_cluster_accuracy"]
+        0.75
     """
 
     singleton: Share = field(default_factory=Share)

@@ -23,6 +23,11 @@ class PrecisionRecallF1:
         precision_denominator: Most credit that the prediction could have earned.
         recall_numerator: Credit of the gold annotation.
         recall_denominator: Most credit that the gold annotation could have earned.
+
+    Example:
+        >>> from hf_corefel.metrics import PrecisionRecallF1
+        >>> round(PrecisionRecallF1(1.0, 2.0, 1.0, 1.0).f1, 3)
+        0.667
     """
 
     precision_numerator: float = 0.0
@@ -64,6 +69,11 @@ class Share:
     Attributes:
         found: Those that were found.
         total: All of them.
+
+    Example:
+        >>> from hf_corefel.metrics import Share
+        >>> (Share(1.0, 2.0) + Share(2.0, 2.0)).found
+        3.0
     """
 
     found: float = 0.0

@@ -37,6 +37,16 @@ class Scores:
             el_hard, el_soft.
         hard_cases: Mentions that only coreference can link.
         clusters: Gold linked clusters found, by size and by number of surface forms.
+
+    Example:
+        >>> from hf_corefel import AnnotatedDocument, Cluster, Document, Mention
+        >>> from hf_corefel.metrics import Scores, score_documents
+        >>> clusters = [Cluster((Mention(0, 4),), "Oslo")]
+        >>> parts = score_documents(
+        ...     [Document("Oslo is old.", clusters=clusters)], [AnnotatedDocument("Oslo is old.", clusters)]
+        ... )
+        >>> sum(parts, Scores()).to_dict()["el_mention_f1"]
+        1.0
     """
 
     counts: Mapping[str, PrecisionRecallF1] = field(

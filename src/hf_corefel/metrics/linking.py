@@ -66,6 +66,12 @@ class HardCases(NamedTuple):
     Attributes:
         correct: Those whose exact span was predicted with exactly the gold link.
         total: All of them.
+
+    Example:
+        >>> from hf_corefel.metrics import HardCases
+        >>> cases = HardCases(correct=3, total=4)
+        >>> cases.correct / cases.total
+        0.75
     """
 
     correct: int

@@ -30,6 +30,11 @@ class PronounRecall:
         resolved: Those that are predicted to be in a cluster with a name of their gold cluster.
         linked: Those whose gold cluster has an entity.
         linked_right: Those of them whose predicted cluster has that entity.
+
+    Example:
+        >>> from hf_corefel.metrics import PronounRecall
+        >>> (PronounRecall(pronouns=2, resolved=1) + PronounRecall(pronouns=2, resolved=2)).resolved
+        3
     """
 
     pronouns: int = 0

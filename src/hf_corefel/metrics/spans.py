@@ -18,6 +18,11 @@ class SpanRecall:
         gold: All of them.
         enumerated: Those among the enumerated spans: not longer than the limit, at word boundaries.
         kept: Those among the spans that the pruner kept.
+
+    Example:
+        >>> from hf_corefel.metrics import span_recall
+        >>> span_recall([(0, 4), (8, 11)], [(0, 4), (8, 11)], [(0, 4)]).after_pruning
+        0.5
     """
 
     gold: float = 0.0

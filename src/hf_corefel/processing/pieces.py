@@ -24,6 +24,15 @@ class Pieces:
         first: ``[M]`` first piece of each word, -1 for a word without pieces. Neighbouring words share a piece that
             covers both.
         last: ``[M]`` last piece of each word, inclusive, -1 likewise.
+
+    Example:
+        >>> import numpy as np
+        >>> from hf_corefel.processing import Pieces
+        >>> pieces = Pieces(
+        ...     np.array([7, 8]), begin=np.array([0, 4]), end=np.array([4, 8]), first=np.array([0]), last=np.array([1])
+        ... )
+        >>> len(pieces)
+        2
     """
 
     ids: np.ndarray
@@ -42,6 +51,16 @@ class PieceTokenizer:
     Args:
         tokenizer: A transformers tokenizer. A fast one reads the raw text and gives offsets itself; a slow one, which
             gives none, is asked word by word, and every piece of a word gets the word's offsets.
+
+    Example:
+        >>> from transformers import AutoTokenizer
+        >>> from hf_corefel import bundled_checkpoint
+        >>> from hf_corefel.processing import PieceTokenizer, read, split_words
+        >>> split_pieces = PieceTokenizer(AutoTokenizer.from_pretrained(bundled_checkpoint()))
+        >>> reading = read("Brandvik smiled.")
+        >>> pieces = split_pieces(reading, split_words(reading, None))
+        >>> len(pieces) > 3
+        True
     """
 
     def __init__(self, tokenizer: Any) -> None:

@@ -52,6 +52,12 @@ class Reading:
         text: Its plain form, C characters.
         begin: ``[C]`` where each of them begins in the source, never descending.
         end: ``[C]`` where it ends there, exclusive; equal to `begin` for a blank that was put in.
+
+    Example:
+        >>> from hf_corefel.processing import read
+        >>> reading = read("Angela\\nMerkel")
+        >>> reading.source
+        'Angela\\nMerkel'
     """
 
     source: str

@@ -26,6 +26,12 @@ class SpanTable:
         case: ``[S, 2]`` letter-case classes of the first and the last word.
         named: ``[S, 2]`` code points of the name in a span, from which all but `offsets` is taken: the span itself, but
             for some given mentions, see `given.read_inner_names`.
+
+    Example:
+        >>> from hf_corefel import CorefELProcessor, bundled_checkpoint
+        >>> spans = CorefELProcessor.from_pretrained(bundled_checkpoint()).encode("Oslo is old.").spans
+        >>> spans.offsets.tolist()[:2]
+        [[0, 4], [0, 7]]
     """
 
     offsets: np.ndarray

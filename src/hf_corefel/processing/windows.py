@@ -17,6 +17,13 @@ class Windows:
         bounds: First piece and end (exclusive) of each of the W windows.
         window: ``[T]`` the window in which each piece is read.
         offset: ``[T]`` its place there, special tokens not counted.
+
+    Example:
+        >>> import numpy as np
+        >>> from hf_corefel.processing import lay_out_windows
+        >>> ends = np.arange(1, 11)
+        >>> lay_out_windows(10, ends, ends[4:5], 6, 0).bounds
+        [(0, 5), (5, 10)]
     """
 
     bounds: list[tuple[int, int]]

@@ -58,6 +58,12 @@ class WordTable:
         block: ``[M]`` numbers, ascending, of the stretches that no mention leaves (`structure.Borders.firm`).
         line: ``[M]`` numbers, ascending, of the stretches within them that only known names leave: where a line may be
             the end of something, and where a sentence ends.
+
+    Example:
+        >>> from hf_corefel.processing import read, split_words
+        >>> words = split_words(read("Oslo is old."), None)
+        >>> list(zip(words.begin.tolist(), words.end.tolist()))
+        [(0, 4), (5, 7), (8, 11), (11, 12)]
     """
 
     begin: np.ndarray

@@ -120,6 +120,11 @@ class CorefELTrainingArguments(TrainingArguments):
     Raises:
         ValueError: When a value is out of range, or a field was given that could not act; the message names it. See
             `REFUSED`.
+
+    Example:
+        >>> from hf_corefel import CorefELTrainingArguments
+        >>> CorefELTrainingArguments("runs/oslo", num_train_epochs=5, report_to="none").num_train_epochs
+        5
     """
 
     learning_rate: float = field(

@@ -55,7 +55,13 @@ _WEIGHTS_IN_PARTS = ("pytorch_model_fsdp*", "global_step*", "*/adapter_model.*")
 
 
 class BrokenCheckpointError(ValueError):
-    """A checkpoint lacks a file, or a file is not what was saved; the message names it."""
+    """A checkpoint lacks a file, or a file is not what was saved; the message names it.
+
+    Example:
+        >>> from hf_corefel.training import BrokenCheckpointError
+        >>> issubclass(BrokenCheckpointError, Exception)
+        True
+    """
 
 
 # Saving -----------------------------------------------------------------------------------------------

@@ -43,6 +43,12 @@ class DocumentDataset(Dataset[tuple[int, Document]]):
     Raises:
         DocumentError: When a document is invalid or has no gold clusters.
         TypeError: When something else is given, such as a DataFrame; the message says what to give.
+
+    Example:
+        >>> from hf_corefel import Document
+        >>> from hf_corefel.training import DocumentDataset
+        >>> len(DocumentDataset([Document("Oslo is old.", clusters=[]), {"text": "Bergen is wet.", "clusters": []}]))
+        2
     """
 
     def __init__(
@@ -87,6 +93,14 @@ class DocumentCollator:
 
     Attributes:
         processor: Turns documents into tensors.
+
+    Example:
+        >>> from hf_corefel import CorefELProcessor, Document, bundled_checkpoint
+        >>> from hf_corefel.training import DocumentCollator
+        >>> collate = DocumentCollator(CorefELProcessor.from_pretrained(bundled_checkpoint()))
+        >>> batch = collate([(0, Document("Oslo is old.", clusters=[]))])
+        >>> batch["input_ids"].shape[0]
+        1
     """
 
     processor: CorefELProcessor

@@ -34,6 +34,11 @@ class NonFiniteError(FloatingPointError):
     Attributes:
         step: The training step, counted from 1 as in the logs.
         documents: Names of the documents of that step, or of the evaluated batches.
+
+    Example:
+        >>> from hf_corefel.training import NonFiniteError
+        >>> NonFiniteError("the loss is NaN", step=3, documents=["a"]).step
+        3
     """
 
     def __init__(self, message: str, step: int, documents: Iterable[str] = ()) -> None:

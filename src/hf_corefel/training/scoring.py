@@ -38,6 +38,11 @@ class DocumentPrediction(EvalPrediction):
         label_ids: As given.
         losses: As given.
         inputs: None; the gold documents hold all that was read.
+
+    Example:
+        >>> from hf_corefel.training import DocumentPrediction
+        >>> def links(prediction: DocumentPrediction) -> dict[str, int]:  # for CorefELTrainer(compute_metrics=links)
+        ...     return {"links": sum(c.entity is not None for d in prediction.predictions for c in d.clusters)}
     """
 
     predictions: list[AnnotatedDocument]

@@ -67,6 +67,18 @@ class CorefELTrainer(OptimisingTrainer, ScoringTrainer, SearchingTrainer, WholeS
     Raises:
         TypeError: When the processor is missing, or the collator cannot take documents.
         ValueError: When an argument cannot act; the message names it.
+
+    Example:
+        >>> from hf_corefel import CorefELModel, CorefELProcessor, CorefELTrainer, CorefELTrainingArguments
+        >>> from hf_corefel import Cluster, Document, Mention, bundled_checkpoint
+        >>> gold = Document("Oslo is old.", clusters=[Cluster((Mention(0, 4),), "Oslo")])
+        >>> trainer = CorefELTrainer(
+        ...     model=CorefELModel.from_pretrained(bundled_checkpoint()),
+        ...     args=CorefELTrainingArguments("runs/oslo", report_to="none"),
+        ...     processor=CorefELProcessor.from_pretrained(bundled_checkpoint()),
+        ...     train_dataset=[gold],
+        ... )
+        >>> trainer.train()  # doctest: +SKIP
     """
 
     _pushing = False

@@ -21,6 +21,11 @@ class Edge(NamedTuple):
         document: Number of the document in the batch.
         child: The span that it leads to.
         parent: Where it comes from: 0..N-1 that span, N the root, N+1+k the child's k-th candidate.
+
+    Example:
+        >>> from hf_corefel.trees import Edge
+        >>> Edge(document=0, child=2, parent=1).parent
+        1
     """
 
     document: int

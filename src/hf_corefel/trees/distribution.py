@@ -29,6 +29,13 @@ class EdgeMarginals(NamedTuple):
         root: ``[B, N]`` edges root -> span.
         candidates: ``[B, N, K]`` edges candidate entity -> span.
         span_to_span: ``[B, N, N]`` edges parent (second axis) -> child (third axis).
+
+    Example:
+        >>> import torch
+        >>> from hf_corefel.trees import SpanningTreeDistribution
+        >>> marginals = SpanningTreeDistribution(torch.zeros(1, 2), torch.zeros(1, 2, 2)).edge_marginals
+        >>> round(marginals.root[0, 0].item(), 3)
+        0.667
     """
 
     root: Tensor
@@ -43,6 +50,15 @@ class EntityMarginals(NamedTuple):
         entity_ids: int64 ``[B, E]`` the document's candidate entities, ascending, -1 for padding.
         probability: ``[B, N, E]`` that the span's cluster links to the entity, directly or through other spans.
         nil: ``[B, N]`` that the span's cluster links to no entity.
+
+    Example:
+        >>> import torch
+        >>> from hf_corefel.trees import SpanningTreeDistribution
+        >>> trees = SpanningTreeDistribution(
+        ...     torch.zeros(1, 1), torch.zeros(1, 1, 1), torch.zeros(1, 1, 1), torch.tensor([[[7]]])
+        ... )
+        >>> trees.entity_marginals.probability[0, 0].tolist(), trees.entity_marginals.nil[0].tolist()
+        ([0.5], [0.5])
     """
 
     entity_ids: Tensor
@@ -56,6 +72,13 @@ class Arborescence(NamedTuple):
     Attributes:
         parents: int64 ``[B, N]``: 0..N-1 that span, N the root, N+1+k the span's k-th candidate, -1 a masked span.
         score: ``[B]`` sum of its edge scores.
+
+    Example:
+        >>> import torch
+        >>> from hf_corefel.trees import SpanningTreeDistribution
+        >>> best = SpanningTreeDistribution(torch.tensor([[2.0, -1.0]]), torch.zeros(1, 2, 2)).argmax
+        >>> best.parents.tolist(), best.score.tolist()  # 2 is the root
+        ([[2, 0]], [2.0])
     """
 
     parents: Tensor
@@ -82,6 +105,15 @@ class SpanningTreeDistribution:
 
     Raises:
         ValueError: If shapes do not fit or only one of `candidates` and `entity_ids` is given.
+
+    Example:
+        >>> import torch
+        >>> from hf_corefel.trees import SpanningTreeDistribution
+        >>> trees = SpanningTreeDistribution(torch.zeros(1, 3), torch.zeros(1, 3, 3))
+        >>> round(trees.log_partition.exp().item())  # Cayley: (3 + 1) ** (3 - 1) trees
+        16
+        >>> trees.argmax.parents.shape
+        torch.Size([1, 3])
     """
 
     def __init__(
