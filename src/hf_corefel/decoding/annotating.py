@@ -155,7 +155,7 @@ def annotate_batch(
     scores = model.edge_scores(output)
     posterior = model.head.posterior(scores)
     decoding, clusters = _decode(model, output, scores, posterior, [document.keep_all for document in documents])
-    wholes = _wholes(model, output, documents, plans or [None] * len(documents), options)
+    wholes = _wholes(model, output, scores, posterior, documents, plans or [None] * len(documents), options)
     for b, whole in enumerate(wholes):
         if whole is not None and whole.required:
             _constrain(whole, decoding, clusters, b)
@@ -168,6 +168,8 @@ def annotate_batch(
 def _wholes(
     model: CorefELModel,
     output: CorefELOutput,
+    scores: EdgeScores,
+    posterior: Posterior,
     documents: list[EncodedDocument],
     plans: Sequence[ConstraintPlan | None],
     options: AnnotationOptions,
@@ -175,9 +177,8 @@ def _wholes(
     """The whole clusterings of each document where something asks for them."""
     if not (options.samples or options.clusterings or any(plans)):
         return [None] * len(documents)
-    scores, head = model.edge_scores(output), model.head
-    distribution = structure_distribution(head, scores, model.config.head)
-    weights = head.parent_scores(scores).cpu()
+    distribution = structure_distribution(model.head, scores, posterior, model.config.head)
+    weights = model.head.parent_scores(scores).cpu()
     wholes: list[WholeClusterings | None] = []
     for b, (document, plan) in enumerate(zip(documents, plans, strict=True)):
         if plan is None and not (options.samples or options.clusterings):

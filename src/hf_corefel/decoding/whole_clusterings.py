@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from ..documents import Cluster, Clustering, Constraints, DocumentError, LinkGroup, Mention, Offsets
-from ..heads import EdgeScores, Head
+from ..heads import EdgeScores, Head, Posterior
 from ..processing_corefel import EncodedDocument
 from ..trees import SpanningTreeDistribution
 from ..trees.arborescence import IntArray
@@ -55,7 +55,7 @@ class ConstraintPlan:
     apart: set[tuple[int, int]]
 
 
-def structure_distribution(head: Head, scores: EdgeScores, name: str) -> SpanningTreeDistribution:
+def structure_distribution(head: Head, scores: EdgeScores, posterior: Posterior, name: str) -> SpanningTreeDistribution:
     """Return the distribution of a head over the parents of all spans.
 
     That of a head that lets each span choose for itself, among what stands before it, is the product of its choices;
@@ -64,15 +64,18 @@ def structure_distribution(head: Head, scores: EdgeScores, name: str) -> Spannin
     Args:
         head: The head.
         scores: Its scores.
+        posterior: What it makes of them; a distribution that it holds is taken as it is.
         name: Its name, for the message.
 
     Raises:
         ValueError: If the head has no such distribution.
     """
+    if isinstance(held := getattr(posterior, "distribution", None), SpanningTreeDistribution):
+        return held
     if (own := getattr(head, "distribution", None)) is not None:
         distribution: SpanningTreeDistribution = own(scores)
         return distribution
-    edges = head.marginals(scores).edges
+    edges = posterior.marginals.edges
     if edges.span_to_span.tril().any():
         raise ValueError(
             f"head {name!r} has no distribution over whole clusterings, which samples, clusterings and constraints "
