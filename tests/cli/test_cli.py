@@ -229,7 +229,7 @@ def test_evaluate_prints_a_table_of_scores(evaluation: FakeEvaluation, tmp_path:
     ]
     options = {"split": "test", "model": None, "limit": 2, "out": out_file, "predictions": None}
     unsaid = {"knowledge_base": None, "loading": {}, "mention_scope": None, "given_mentions": False}
-    unsaid["max_kept_spans"] = None
+    unsaid |= {"max_kept_spans": None, "corpus_format": None}
     assert evaluation.calls == [(tmp_path, {**options, **unsaid})]
 
 
