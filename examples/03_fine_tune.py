@@ -114,7 +114,7 @@ def cut(document: Document, max_words: int) -> list[Document]:
     ends = np.flatnonzero(split_words(document.text, words).ends_sentence)
     wanted = [len(words) * part // parts for part in range(1, parts)]
     bounds = [0, *(words[ends[np.abs(ends - place).argmin()]][1] for place in wanted), len(document.text)]
-    pieces = []
+    subwords = []
     for number, (begin, end) in enumerate(pairwise(bounds)):
 
         def inside(b: int, e: int, begin: int = begin, end: int = end) -> bool:
@@ -128,8 +128,8 @@ def cut(document: Document, max_words: int) -> list[Document]:
         moved = [(b - begin, e - begin) for b, e in words if inside(b, e)]
         name = f"{document.id}.{number}"
         text = document.text[begin:end]
-        pieces.append(Document(text, name, moved, clusters=clusters, mention_scope=document.mention_scope))
-    return pieces
+        subwords.append(Document(text, name, moved, clusters=clusters, mention_scope=document.mention_scope))
+    return subwords
 
 
 def record(

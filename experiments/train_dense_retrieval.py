@@ -58,9 +58,9 @@ def encode(arguments: argparse.Namespace) -> None:
         encoded = processor.encode(document)
         aligned = encoded.align()
         tensors = processor.collate([encoded])
-        pieces = model.encoder(tensors["input_ids"], tensors["attention_mask"], tensors["piece_positions"])
+        subwords = model.encoder(tensors["input_ids"], tensors["attention_mask"], tensors["subword_positions"])
         names = ("span_begin", "span_end", "span_width", "span_cases", "span_mask", "mention_scope")
-        scores, vectors_at = score_spans(model.spans, model.pruner, pieces, SpanTensors(*(tensors[n] for n in names)))
+        scores, vectors_at = score_spans(model.spans, model.pruner, subwords, SpanTensors(*(tensors[n] for n in names)))
         chosen = [tensors[n] for n in ("span_begin", "span_end", "span_mask", "span_limits", "keep_all")]
         kept = model.pruner.select(scores, *chosen)[0].numpy()
         gold = np.flatnonzero(aligned.clusters >= 0)

@@ -56,7 +56,7 @@ class Encoder:
     Attributes:
         kind: Its ``model_type``.
         part: What of it reads the text.
-        sees: Which pieces a piece's vector depends on.
+        sees: Which subwords a subword's vector depends on.
         batches: Which windows go through it together.
     """
 
@@ -150,7 +150,7 @@ def _save_and_load(model: CorefELModel, ids: torch.Tensor) -> None:
 def table(encoders: list[Encoder]) -> str:
     """The table, and what is refused."""
     rows = [
-        "| `model_type` | what reads the text | what a piece sees | windows that go together |",
+        "| `model_type` | what reads the text | what a subword sees | windows that go together |",
         "|---|---|---|---|",
     ]
     rows += [f"| `{e.kind}` | {e.part} | {e.sees} | {e.batches} |" for e in encoders]

@@ -241,8 +241,8 @@ def tiny_folder(
 
 # Tokenizers that know every ASCII letter, for tests of offsets; the small world's own knows whole words only.
 @pytest.fixture(scope="session")
-def wordpiece_tokenizer() -> Any:
-    """A lower-casing WordPiece tokenizer like BERT's, with letters for pieces and a few whole words."""
+def subwords_tokenizer() -> Any:
+    """A lower-casing WordPiece tokenizer like BERT's, with letters for subwords and a few whole words."""
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 
@@ -262,7 +262,7 @@ def wordpiece_tokenizer() -> Any:
 
 @pytest.fixture(scope="session")
 def byte_level_tokenizer() -> Any:
-    """A byte-level BPE tokenizer like RoBERTa's, with bytes for pieces and a few merges."""
+    """A byte-level BPE tokenizer like RoBERTa's, with bytes for subwords and a few merges."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 
@@ -280,7 +280,7 @@ def byte_level_tokenizer() -> Any:
 
 
 @pytest.fixture(scope="session")
-def letter_processor(wordpiece_tokenizer: Any, tiny_knowledge_base: Any) -> Callable[..., Any]:
+def letter_processor(subwords_tokenizer: Any, tiny_knowledge_base: Any) -> Callable[..., Any]:
     """Makes a processor that reads any text; keyword arguments are fields of its config."""
     from hf_corefel import CorefELConfig, CorefELProcessor
 
@@ -288,6 +288,6 @@ def letter_processor(wordpiece_tokenizer: Any, tiny_knowledge_base: Any) -> Call
 
     def make(tokenizer: Any = None, **fields: Any) -> Any:
         config = CorefELConfig(**{**sizes, "span_keep_ratio": 0.5, **fields})
-        return CorefELProcessor(tokenizer or wordpiece_tokenizer, tiny_knowledge_base, config)
+        return CorefELProcessor(tokenizer or subwords_tokenizer, tiny_knowledge_base, config)
 
     return make

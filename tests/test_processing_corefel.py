@@ -64,11 +64,11 @@ def test_tensors_of_one_document(processor: CorefELProcessor) -> None:
     batch = processor(TEXT, gold=True)
     encoded, inputs = batch.documents[0], batch.inputs
     shapes = {name: tuple(tensor.shape) for name, tensor in inputs.items()}
-    s, t, w, length = len(encoded.spans), len(encoded.piece_ids), *shapes["input_ids"][1:]
+    s, t, w, length = len(encoded.spans), len(encoded.subword_ids), *shapes["input_ids"][1:]
     assert shapes == {
         "input_ids": (1, w, length),
         "attention_mask": (1, w, length),
-        "piece_positions": (1, t),
+        "subword_positions": (1, t),
         **{f"span_{name}": (1, s) for name in ("begin", "end", "word", "width", "mask")},
         "word_forms": (1, len(encoded.word_forms)),
         "span_cases": (1, s, 2),
@@ -93,23 +93,23 @@ def test_tensors_of_one_document(processor: CorefELProcessor) -> None:
 
 
 @pytest.mark.parametrize("overlap", [0, 5])
-@pytest.mark.parametrize("kind", ["wordpiece_tokenizer", "byte_level_tokenizer"])
-def test_positions_lead_to_the_pieces(
+@pytest.mark.parametrize("kind", ["subwords_tokenizer", "byte_level_tokenizer"])
+def test_positions_lead_to_the_subwords(
     letter_processor: MakeProcessor, request: pytest.FixtureRequest, kind: str, overlap: int
 ) -> None:
     tokenizer = request.getfixturevalue(kind)
     batch = letter_processor(tokenizer, window_overlap=overlap)([TEXT, "Oslo", TEXT + " " + TEXT])
-    ids, positions = batch.inputs["input_ids"], batch.inputs["piece_positions"]
+    ids, positions = batch.inputs["input_ids"], batch.inputs["subword_positions"]
     special = {tokenizer.cls_token_id, tokenizer.sep_token_id}
     for b, encoded in enumerate(batch.documents):
         real = positions[b][positions[b] >= 0]
-        assert ids[b].flatten()[real].tolist() == encoded.piece_ids.tolist()
+        assert ids[b].flatten()[real].tolist() == encoded.subword_ids.tolist()
         assert batch.inputs["attention_mask"][b].flatten()[real].all()
-        assert len(set(real.tolist())) == len(encoded.piece_ids)
-        assert not special & set(encoded.piece_ids.tolist())
+        assert len(set(real.tolist())) == len(encoded.subword_ids)
+        assert not special & set(encoded.subword_ids.tolist())
         for w, (begin, end) in enumerate(encoded.windows.bounds):
             row = ids[b, w][batch.inputs["attention_mask"][b, w] == 1].tolist()
-            assert row == [tokenizer.cls_token_id, *encoded.piece_ids[begin:end].tolist(), tokenizer.sep_token_id]
+            assert row == [tokenizer.cls_token_id, *encoded.subword_ids[begin:end].tolist(), tokenizer.sep_token_id]
             assert len(row) <= 16
     padding = batch.inputs["attention_mask"] == 0
     assert (ids[padding] == tokenizer.pad_token_id).all()
@@ -121,9 +121,9 @@ def test_any_text(letter_processor: MakeProcessor, text: str, overlap: int) -> N
     batch = letter_processor(window_size=9, window_overlap=overlap)(text, gold=True)
     encoded = batch.documents[0]
     assert all(surface and surface == surface.strip() for surface in surfaces(encoded))
-    positions = batch.inputs["piece_positions"][0]
-    assert batch.inputs["input_ids"][0].flatten()[positions].tolist() == encoded.piece_ids.tolist()
-    assert (batch.inputs["span_end"] <= len(encoded.piece_ids)).all()
+    positions = batch.inputs["subword_positions"][0]
+    assert batch.inputs["input_ids"][0].flatten()[positions].tolist() == encoded.subword_ids.tolist()
+    assert (batch.inputs["span_end"] <= len(encoded.subword_ids)).all()
 
 
 @pytest.mark.parametrize("text", ["", "  \r\n ", "Oslo"])
@@ -155,7 +155,7 @@ def test_a_batch_equals_its_documents(processor: CorefELProcessor) -> None:
     batch = processor(documents, gold=True)
     length = batch.inputs["input_ids"].shape[2]
     fill = {
-        "piece_positions": -1,
+        "subword_positions": -1,
         "span_end": 1,
         "candidates": -1,
         "word_forms": -1,
@@ -168,7 +168,7 @@ def test_a_batch_equals_its_documents(processor: CorefELProcessor) -> None:
         single = processor(document, gold=True).inputs
         for name, tensor in batch.inputs.items():
             expected, row = single[name][0], tensor[b]
-            if name == "piece_positions":  # counts the places of all windows, whatever their length
+            if name == "subword_positions":  # counts the places of all windows, whatever their length
                 own = single["input_ids"].shape[2]
                 expected = expected // own * length + expected % own
             inside = tuple(slice(size) for size in expected.shape)
@@ -200,7 +200,7 @@ def test_given_words(processor: CorefELProcessor) -> None:
     assert max(encoded.spans.offsets[:, 1]) == 28
     assert encoded.limit == 4 // 2 + 1
     nothing = processor.encode(Document(TEXT, words=[]))
-    assert len(nothing.spans) == 0 and len(nothing.piece_ids) > 0
+    assert len(nothing.spans) == 0 and len(nothing.subword_ids) > 0
 
 
 def test_given_mentions_are_all_kept(processor: CorefELProcessor) -> None:
@@ -212,7 +212,7 @@ def test_given_mentions_are_all_kept(processor: CorefELProcessor) -> None:
     assert encoded.spans.width.tolist() == [2, 1, 4, 1]
     assert encoded.warnings == [
         "span 4..5 (' ') holds no word and was dropped",
-        "span 6..9 ('erg') cuts the word 'Bergen'; the model reads every piece that it touches",
+        "span 6..9 ('erg') cuts the word 'Bergen'; the model reads every subword that it touches",
         "given mentions that lie within others: 2, first span 6..9 ('erg') and span 0..11 ('Anna Bergen'); "
         "all were kept",
     ]
@@ -286,7 +286,7 @@ def test_a_span_with_given_candidates_is_added(processor: CorefELProcessor) -> N
     assert candidates_of(encoded, long) == {"Oslo": 0.0} and candidates_of(encoded, part) == {"Anna_Berg": 0.0}
     assert encoded.warnings == [
         "span 4..5 (' ') holds no word and was dropped",
-        "span 5..9 ('Berg') cuts the word 'Bergen'; the model reads every piece that it touches",
+        "span 5..9 ('Berg') cuts the word 'Bergen'; the model reads every subword that it touches",
     ]
 
 

@@ -46,7 +46,7 @@ def broken(folder: Path, tmp_path: Path) -> Path:
     return tmp_path / "processor_config.json"
 
 
-@pytest.mark.parametrize("kind", ["wordpiece_tokenizer", "byte_level_tokenizer"])
+@pytest.mark.parametrize("kind", ["subwords_tokenizer", "byte_level_tokenizer"])
 def test_saving_and_loading(
     letter_processor: MakeProcessor, request: pytest.FixtureRequest, kind: str, tmp_path: Path
 ) -> None:
@@ -78,14 +78,14 @@ def test_loading_with_another_knowledge_base(folder: Path, processor: CorefELPro
     assert "Oslo_(crater)" not in processor.encode(TEXT).entities
 
 
-def test_a_knowledge_base_of_another_width(wordpiece_tokenizer: Any, processor: CorefELProcessor) -> None:
+def test_a_knowledge_base_of_another_width(subwords_tokenizer: Any, processor: CorefELProcessor) -> None:
     other = KnowledgeBase.build([("Oslo", [("Oslo", 1.0)])], vectors={"Oslo": np.ones(5)})
     with pytest.raises(ValueError, match=r"knowledge_base: .* 5 wide, .*config\.entity_vector_size is 8"):
-        CorefELProcessor(wordpiece_tokenizer, other, CorefELConfig(entity_vector_size=8))
+        CorefELProcessor(subwords_tokenizer, other, CorefELConfig(entity_vector_size=8))
     with pytest.raises(ValueError, match=r"knowledge_base: .* 5 wide, the model expects 8"):
         processor.with_knowledge_base(other)
     # Without a configuration, the width is the knowledge base's.
-    assert CorefELProcessor(wordpiece_tokenizer, other)("Oslo").inputs["entity_vectors"].shape == (1, 1, 5)
+    assert CorefELProcessor(subwords_tokenizer, other)("Oslo").inputs["entity_vectors"].shape == (1, 1, 5)
 
 
 def test_windows_that_hold_nothing(broken: Path) -> None:

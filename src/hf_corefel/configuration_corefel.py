@@ -45,7 +45,7 @@ _COUNT_FROM_PADDING = {
 
 
 def readable_positions(encoder_config: PretrainedConfig) -> int | None:
-    """Most pieces that an encoder reads at once, special tokens included; None where nothing bounds them."""
+    """Most subwords that an encoder reads at once, special tokens included; None where nothing bounds them."""
     positions = getattr(encoder_config, "max_position_embeddings", None)
     distances_only = getattr(encoder_config, "relative_attention", False) and not encoder_config.position_biased_input
     if not isinstance(positions, int) or positions <= 0 or distances_only:
@@ -69,7 +69,7 @@ class CorefELConfig(PretrainedConfig):
         edge_activation: ``none`` weighs an edge exp(score) as in the paper, ``arsinh`` exp(asinh(score)) as in
             the research code. Global head only.
         max_span_words: Longest span in words.
-        max_span_pieces: Longest span in word pieces.
+        max_span_pieces: Longest span in subwords.
         span_keep_ratio: The pruner keeps ⌊ratio · words⌋ + 1 spans a document.
         min_kept_spans: Lower bound on that number: at the paper's ratio a sentence of ten words keeps three spans,
             fewer than it may have mentions.
@@ -110,8 +110,8 @@ class CorefELConfig(PretrainedConfig):
             `hf_corefel.decoding.nesting`. The paper has no such rule.
         dropout: Dropout of span representations and FFNNs.
         mention_loss_weight: Weight of the pruner's loss beside the head's.
-        window_size: Pieces a window, special tokens included.
-        window_overlap: Pieces that neighbouring windows share; 0 as in the paper.
+        window_size: Subwords a window, special tokens included.
+        window_overlap: Subwords that neighbouring windows share; 0 as in the paper.
         head_modules: Parameter groups that the model carries beyond the active head's own; kept up to date by
             `CorefELModel.set_head` so that switching heads loses nothing on saving.
         head_options: Options of heads, by the name of the head: ``{"mine": {"margin": 0.5}}``. Those of the global head
@@ -258,8 +258,9 @@ class CorefELConfig(PretrainedConfig):
         positions = readable_positions(encoder)
         if positions is not None and positions < self.window_size:
             raise ValueError(
-                f"CorefELConfig.window_size ({self.window_size}) is more than the {positions} pieces that the encoder "
-                f"reads (max_position_embeddings={encoder.max_position_embeddings}); set window_size to at most that"
+                f"CorefELConfig.window_size ({self.window_size}) is more than the {positions} subwords that the "
+                f"encoder reads (max_position_embeddings={encoder.max_position_embeddings}); set window_size to at "
+                "most that"
             )
 
     def own_fields(self) -> dict[str, Any]:

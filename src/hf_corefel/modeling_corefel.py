@@ -257,7 +257,7 @@ class CorefELModel(CorefELPreTrainedModel):
         self,
         input_ids: Tensor,
         attention_mask: Tensor,
-        piece_positions: Tensor,
+        subword_positions: Tensor,
         span_begin: Tensor,
         span_end: Tensor,
         span_width: Tensor,
@@ -285,11 +285,11 @@ class CorefELModel(CorefELPreTrainedModel):
         All arguments come from `CorefELProcessor`.
 
         Args:
-            input_ids: ``[B, W, L]`` piece ids of the windows.
+            input_ids: ``[B, W, L]`` subword ids of the windows.
             attention_mask: ``[B, W, L]``.
-            piece_positions: ``[B, T]`` place of each piece in the flattened windows, -1 on padding.
-            span_begin: ``[B, S]`` first piece of each enumerated span.
-            span_end: ``[B, S]`` one past its last piece.
+            subword_positions: ``[B, T]`` place of each subword in the flattened windows, -1 on padding.
+            span_begin: ``[B, S]`` first subword of each enumerated span.
+            span_end: ``[B, S]`` one past its last subword.
             span_width: ``[B, S]`` its words.
             span_mask: ``[B, S]``, False on padding.
             span_limits: ``[B]`` most spans to keep.
@@ -317,7 +317,7 @@ class CorefELModel(CorefELPreTrainedModel):
         config = self.config
         if pruned is None:
             table = SpanTensors(span_begin, span_end, span_width, span_cases, span_mask, mention_scope)
-            windows = input_ids, attention_mask, piece_positions
+            windows = input_ids, attention_mask, subword_positions
             pruned = self.prune(windows, table, span_limits, keep_all)
         span_scores, kept, spans = pruned
         mask, index = kept >= 0, kept.clamp(min=0)
@@ -341,18 +341,22 @@ class CorefELModel(CorefELPreTrainedModel):
                     raise ValueError("span_word, word_forms: needed with use_pair_matches; CorefELProcessor gives them")
                 words = span_word.gather(1, index), span_width.gather(1, index)
                 matches = match_features(word_forms, *words, kept_candidates, kept_priors, mask)
-            meanings = None
+            expected_embeddings = None
             if config.use_pair_entities:
-                meanings = expected_entities(kept_candidates, kept_priors, entity_vectors)
+                expected_embeddings = expected_entities(kept_candidates, kept_priors, entity_vectors)
             labels = {"definitions": span_definitions, "speakers": span_speakers}
             pair = self.pairs(
                 spans,
                 antecedents_only=head.antecedents_only,
                 matches=matches,
-                meanings=meanings,
+                expected_embeddings=expected_embeddings,
                 relations=relations_of_kept(config, labels, index, mask),
             )
-            root_pair = self.pairs(spans, meanings=meanings, of_root=True) if PAIR_ROOT in needs else root_pair
+            root_pair = (
+                self.pairs(spans, expected_embeddings=expected_embeddings, of_root=True)
+                if PAIR_ROOT in needs
+                else root_pair
+            )
         contains = twins = None
         if config.forbid_nested:
             contains, twins = nested_spans(span_characters, span_cores, index, mask)

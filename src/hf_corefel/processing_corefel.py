@@ -28,7 +28,7 @@ from .loading.foreign_code import loading_from
 from .loading.repositories import FINGERPRINT_FILE, HubOptions, checked_name, download_folder, upload_folder
 from .loading.tokenizers import load_tokenizer
 from .processing import (
-    PieceTokenizer,
+    SubwordTokenizer,
     choose_spans,
     label_definitions,
     label_speakers,
@@ -50,8 +50,8 @@ class CorefELProcessor:
 
     A document may bring its own words, mentions (none is pruned), candidate spans (still pruned) and candidates
     (they replace the knowledge base's for that span). Given mentions and spans stay where they are, also where they cut
-    a word or a piece, cross, or nest: each is read by all the pieces that it touches. The result's `warnings` say where
-    that is so, which have the same pieces, and which hold no word at all and had to be dropped.
+    a word or a subword, cross, or nest: each is read by all the subwords that it touches. The result's `warnings` say
+    where that is so, which have the same subwords, and which hold no word at all and had to be dropped.
 
     Args:
         tokenizer: The encoder's tokenizer.
@@ -87,16 +87,16 @@ class CorefELProcessor:
     def _setup(self, tokenizer: Any, knowledge_base: KnowledgeBackend, settings: ReadingSettings) -> None:
         self.tokenizer = tokenizer
         self.knowledge_base = knowledge_base
-        self._split_pieces = PieceTokenizer(tokenizer)
+        self._split_subwords = SubwordTokenizer(tokenizer)
         self._settings, self._capacity = settings, self._room(settings)
 
     def _room(self, settings: ReadingSettings) -> int:
-        """Pieces of the text in a window.
+        """Subwords of the text in a window.
 
         Raises:
             ValueError: When there is no room for any.
         """
-        capacity = settings.window_size - len(self._split_pieces.prefix) - len(self._split_pieces.suffix)
+        capacity = settings.window_size - len(self._split_subwords.prefix) - len(self._split_subwords.suffix)
         if capacity <= settings.window_overlap:
             raise ValueError(f"config.window_size ({settings.window_size}) leaves no room beside special tokens")
         return capacity
@@ -262,15 +262,15 @@ class CorefELProcessor:
         scope, settings = self._scope(document)
         reading = read(text)
         words = split_words(reading, document.words)
-        pieces = self._split_pieces(reading, words)
-        ends = pieces.last[pieces.last >= 0] + 1
-        sentences = pieces.last[words.ends_sentence & (pieces.last >= 0)] + 1
-        windows = lay_out_windows(len(pieces), ends, sentences, self._capacity, settings.window_overlap)
+        subwords = self._split_subwords(reading, words)
+        ends = subwords.last[subwords.last >= 0] + 1
+        sentences = subwords.last[words.ends_sentence & (subwords.last >= 0)] + 1
+        windows = lay_out_windows(len(subwords), ends, sentences, self._capacity, settings.window_overlap)
         known = partial(known_names, self.knowledge_base)
         spans, warnings = choose_spans(
             text,
             words,
-            pieces,
+            subwords,
             settings.max_span_words,
             settings.max_span_pieces,
             mentions=document.mentions,
@@ -279,7 +279,7 @@ class CorefELProcessor:
             known=known,
         )
         if document.mentions is not None:
-            spans = read_inner_names(text, spans, words, pieces, known)
+            spans = read_inner_names(text, spans, words, subwords, known)
         wanted = int(settings.span_keep_ratio * len(words)) + 1
         wanted = max(wanted, settings.min_kept_spans)
         limit = min(settings.max_kept_spans if max_kept_spans is None else max_kept_spans, wanted)
@@ -293,7 +293,7 @@ class CorefELProcessor:
         turns = read_speakers(text) if document.speakers is None else document.speakers
         return EncodedDocument(
             document=document,
-            piece_ids=pieces.ids,
+            subword_ids=subwords.ids,
             windows=windows,
             word_forms=words.form,
             spans=spans,
@@ -333,7 +333,7 @@ class CorefELProcessor:
         """
         if not documents:
             raise ValueError("documents: a batch needs at least one")
-        prefix, suffix = self._split_pieces.prefix, self._split_pieces.suffix
+        prefix, suffix = self._split_subwords.prefix, self._split_subwords.suffix
         bounds = [d.windows.bounds for d in documents]
         if not any(bounds):
             bounds[0] = [(0, 0)]  # encoders want something to read, if only special tokens
@@ -343,14 +343,14 @@ class CorefELProcessor:
         attention = np.zeros(shape, dtype=np.int64)
         for b, d in enumerate(documents):
             for w, (begin, end) in enumerate(bounds[b]):
-                row = [*prefix, *d.piece_ids[begin:end].tolist(), *suffix]
+                row = [*prefix, *d.subword_ids[begin:end].tolist(), *suffix]
                 input_ids[b, w, : len(row)] = row
                 attention[b, w, : len(row)] = 1
         positions = [d.windows.window * length + d.windows.offset + len(prefix) for d in documents]
         arrays: dict[str, np.ndarray] = {
             "input_ids": input_ids,
             "attention_mask": attention,
-            "piece_positions": _pad(positions, -1),
+            "subword_positions": _pad(positions, -1),
             "span_begin": _pad([d.spans.begin for d in documents], 0),
             "span_end": _pad([d.spans.end for d in documents], 1),
             "word_forms": _pad([d.word_forms for d in documents], -1),

@@ -98,7 +98,7 @@ def test_the_two_halves_of_the_model_are_the_whole(
 
     inputs = tiny_processor(linking_model.config)(tiny_documents).inputs
     names = ("span_begin", "span_end", "span_width", "span_cases", "span_mask", "mention_scope")
-    windows = inputs["input_ids"], inputs["attention_mask"], inputs["piece_positions"]
+    windows = inputs["input_ids"], inputs["attention_mask"], inputs["subword_positions"]
     with torch.no_grad():
         table = SpanTensors(*(inputs[name] for name in names))
         pruned = linking_model.prune(windows, table, inputs["span_limits"], inputs["keep_all"])

@@ -74,9 +74,9 @@ def make_tokenizer(family: str) -> PreTrainedTokenizerFast:
         tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
         tokenizer.decoder = decoders.ByteLevel()
     else:
-        pieces = [(token, 0.0) for token in vocabulary] + [(character, -8.0) for character in ["▁", *CHARACTERS]]
-        pieces += [(f"▁{word}", -4.0) for word in WORDS] + [("東京都", -4.0), ("東京", -5.0), ("'s", -5.0)]
-        tokenizer = Tokenizer(models.Unigram(pieces, unk_id=vocabulary.index(special["unk"])))
+        subwords = [(token, 0.0) for token in vocabulary] + [(character, -8.0) for character in ["▁", *CHARACTERS]]
+        subwords += [(f"▁{word}", -4.0) for word in WORDS] + [("東京都", -4.0), ("東京", -5.0), ("'s", -5.0)]
+        tokenizer = Tokenizer(models.Unigram(subwords, unk_id=vocabulary.index(special["unk"])))
         # Like SentencePiece's rules: compatibility forms, and one blank for many.
         tokenizer.normalizer = normalizers.Sequence([normalizers.NFKC(), normalizers.Replace(" {2,}", " ")])
         tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
@@ -86,7 +86,7 @@ def make_tokenizer(family: str) -> PreTrainedTokenizerFast:
     if family == "roberta":
         tokenizer.post_processor = processors.RobertaProcessing(ids[1], ids[0], trim_offsets=True)
     else:
-        # DeBERTa's leaves the blank before a piece in its offsets.
+        # DeBERTa's leaves the blank before a subword in its offsets.
         tokenizer.post_processor = processors.TemplateProcessing(f"{first} $A {last}", None, ids)
     return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, **{f"{name}_token": token for name, token in special.items()}

@@ -122,7 +122,7 @@ def fuzzed_text(rng: random.Random, names: Sequence[str]) -> str:
 
 
 def _spans(rng: random.Random, text: str) -> list[Offsets]:
-    """Offsets that may nest, cross, cut words and characters, share pieces or hold nothing at all; in any order."""
+    """Offsets that may nest, cross, cut words and characters, share subwords or hold nothing at all; in any order."""
     edges = sorted({0, len(text), *(edge for match in regex.finditer(r"\w+|\X", text) for edge in match.span())})
     spans: set[Offsets] = set()
     for _ in range(rng.randint(0, 10)):

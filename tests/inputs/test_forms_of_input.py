@@ -103,7 +103,7 @@ def test_mentions_that_cut_cross_or_nest_stay_where_they_are(annotate: CorefELPi
     assert "given mentions that lie within others: " in text
 
 
-def test_mentions_with_the_same_pieces_are_told(annotate: CorefELPipeline) -> None:
+def test_mentions_with_the_same_subwords_are_told(annotate: CorefELPipeline) -> None:
     (result,) = annotate.annotate([Document(TEXT, mentions=[BERG, OSLO, ANNA])])
     assert not result.warnings
     # "Berg" is one piece of every vocabulary.
@@ -111,7 +111,7 @@ def test_mentions_with_the_same_pieces_are_told(annotate: CorefELPipeline) -> No
     (result,) = annotate.annotate([Document(TEXT, mentions=[BERG, (begin, end - 1)])])
     assert offsets_of(result) == [(begin, end - 1), BERG]
     names = f"span {begin}..{end - 1} ('Ber') and span {begin}..{end} ('Berg')"
-    assert f"{names} have the same pieces; the model can hardly tell them apart" in result.warnings
+    assert f"{names} have the same subwords; the model can hardly tell them apart" in result.warnings
 
 
 @pytest.mark.parametrize("text", ["", "   \n\t", "\u00a0\u2003\r\n", "Oslo", ".", "\u200b", "\ufe0f", "👩🏽"])

@@ -153,7 +153,7 @@ def check_all(batches: Iterable[list[Annotated]], folder: Path) -> None:
     assert any(len(cluster.mentions) > 1 for cluster in clusters)
     assert any(cluster.entity is None for cluster in clusters) and any(cluster.entity for cluster in clusters)
     said = "\n".join(warning for _, result in results for warning in result.warnings)
-    for words in ("became NIL", "below min_probability", "holds no word", "cuts the word", "have the same pieces"):
+    for words in ("became NIL", "below min_probability", "holds no word", "cuts the word", "have the same subwords"):
         assert words in said
     assert "cross others" in said and "lie within others" in said and "candidates are unused" in said
 
@@ -202,7 +202,7 @@ def test_the_order_of_what_is_given_does_not_matter(random_model: CorefELPipelin
     assert one == other
 
 
-def test_mentions_that_share_pieces_are_in_reading_order(random_model: CorefELPipeline) -> None:
+def test_mentions_that_share_subwords_are_in_reading_order(random_model: CorefELPipeline) -> None:
     text = "東京都 met Anna, 東京 and the 東京都の知事. ab"
     spans = [(begin, end) for begin in range(len(text)) for end in range(begin + 1, min(begin + 4, len(text) + 1))]
     given = [span for span in spans if not text[span[0] : span[1]].isspace()]

@@ -18,7 +18,7 @@ TEXTS = {
     "right to left": "שָׁלוֹם אנה ברג באוסלו. مرحبا آنا في أوسلو، קרל. שָׁלוֹם Anna!",
     "white space": "Anna\u00a0Berg\tmet  Carl\u2003Moss\r\n\r\nin   Oslo.\r\nAnna\u00a0Berg\tleft\u3000Oslo\x85now. ",
     "repeated": "Oslo Oslo Oslo, Anna Anna. Oslo Anna Oslo Anna. Berg Berg Berg Berg Berg",
-    "without pieces": "Anna \u200b Berg \ufe0f met \u200d Carl \u0000 in \x07 Oslo \ufeff. \u00ad Anna \ud83d left",
+    "without subwords": "Anna \u200b Berg \ufe0f met \u200d Carl \u0000 in \x07 Oslo \ufeff. \u00ad Anna \ud83d left",
     "possessive": "Anna's team met Berg's coach; it's Oslo's 'old' harbour, the mayor's. Anna's won.",
     "unspaced": "安娜在東京都見了他。東京都の知事はオスロに行った。東京 and Oslo met안나 서울에서.",
     "brackets": "[CLS] Anna [MASK] met <s>Berg</s> in [SEP] Oslo <pad> and <unk> left [UNK]. Anna <mask>",
@@ -60,14 +60,14 @@ def test_spans_begin_and_end_at_words_that_are_read(annotate: CorefELPipeline, n
     special = set(annotate.processor.tokenizer.all_special_ids)
     assert set(encoded.spans.offsets[:, 0].tolist()) <= set(words.begin.tolist())
     assert set(encoded.spans.offsets[:, 1].tolist()) <= set(words.end.tolist())
-    assert (encoded.spans.begin >= 0).all() and (encoded.spans.end <= len(encoded.piece_ids)).all()
+    assert (encoded.spans.begin >= 0).all() and (encoded.spans.end <= len(encoded.subword_ids)).all()
     assert (encoded.spans.end > encoded.spans.begin).all()
-    # The same pieces as when the tokenizer reads the plain form by itself, but for what reads like a special token.
+    # The same subwords as when the tokenizer reads the plain form by itself, but for what reads like a special token.
     unknown = annotate.processor.tokenizer.unk_token_id
-    assert not (special - {unknown}) & set(encoded.piece_ids.tolist())
+    assert not (special - {unknown}) & set(encoded.subword_ids.tolist())
     if name != "brackets":
         alone = annotate.processor.tokenizer(read(text).text, add_special_tokens=False)["input_ids"]
-        assert encoded.piece_ids.tolist() == alone
+        assert encoded.subword_ids.tolist() == alone
 
 
 def test_repeated_words_are_told_apart(annotate: CorefELPipeline) -> None:
@@ -84,7 +84,7 @@ def test_control_characters_are_no_mention(annotate: CorefELPipeline) -> None:
     assert surfaces == {"Anna", "Anna \u0000 Berg", "Berg"}
 
 
-def test_a_piece_over_several_words_hides_none_of_them(annotate: CorefELPipeline) -> None:
+def test_a_subword_over_several_words_hides_none_of_them(annotate: CorefELPipeline) -> None:
     text = TEXTS["unspaced"]
     encoded = annotate.processor.encode(text)
     surfaces = {text[b:e] for b, e in encoded.spans.offsets.tolist()}
@@ -92,7 +92,7 @@ def test_a_piece_over_several_words_hides_none_of_them(annotate: CorefELPipeline
 
 
 def test_families_differ_in_how_they_read(family: str, annotate: CorefELPipeline) -> None:
-    """The vocabularies show what they are there for: pieces with blanks, and pieces over several words."""
+    """The vocabularies show what they are there for: subwords with blanks, and subwords over several words."""
     tokenizer: Any = annotate.processor.tokenizer
     encoded = tokenizer("Anna Berg's 東京都", add_special_tokens=False, return_offsets_mapping=True)
     tokens, offsets = tokenizer.convert_ids_to_tokens(encoded["input_ids"]), encoded["offset_mapping"]

@@ -1,4 +1,4 @@
-"""How much each kind of encoder reads at once, and what overlapping windows give a piece."""
+"""How much each kind of encoder reads at once, and what overlapping windows give a subword."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ AFTER_PADDING += ["roberta-prelayernorm", "xlm-roberta", "xlm-roberta-xl", "xmod
 
 
 def _read(kind: str, length: int, **fields: Any) -> torch.Tensor:
-    """What an encoder that can read 20 positions makes of so many pieces."""
+    """What an encoder that can read 20 positions makes of so many subwords."""
     config = AutoConfig.for_model(kind, **{**TINY, **SPECIFIC.get(kind, {}), **fields})
     ids = torch.full((1, length), 7)
     with torch.no_grad():
@@ -46,7 +46,7 @@ def _read(kind: str, length: int, **fields: Any) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("kind", [*AFTER_PADDING, "bert", "distilbert", "electra"])
-def test_as_many_pieces_as_said_can_be_read_and_not_one_more(kind: str) -> None:
+def test_as_many_subwords_as_said_can_be_read_and_not_one_more(kind: str) -> None:
     config = AutoConfig.for_model(kind, **{**TINY, **SPECIFIC.get(kind, {})})
     most = readable_positions(config)
     assert most == (18 if kind in AFTER_PADDING else 20)
@@ -83,13 +83,13 @@ def test_windows_are_as_long_as_the_encoder_reads(family: str, encoder_folder: C
     positions = readable_positions(model.config.encoder_config)
     assert model.config.window_size == (positions or CorefELConfig().window_size)
     if positions is not None:
-        with pytest.raises(ValueError, match=rf"window_size \({positions + 1}\) is more than the {positions} pieces"):
+        with pytest.raises(ValueError, match=rf"window_size \({positions + 1}\) is more than the {positions} subwords"):
             CorefELModel.from_encoder(folder, entity_vector_size=8, window_size=positions + 1)
 
 
 @pytest.mark.parametrize("overlap", [0, 10])
 def test_full_windows_are_read(family: str, make_pipeline: Callable[..., CorefELPipeline], overlap: int) -> None:
-    """Windows of the greatest length, filled to the last piece."""
+    """Windows of the greatest length, filled to the last subword."""
     positions = {"roberta": 62, "xlm-roberta": 62, "bert": 64}.get(family, 80)
     annotate = make_pipeline(family, window_size=positions, window_overlap=overlap)
     # A word without end first, in which a window can be cut anywhere.
@@ -102,7 +102,7 @@ def test_full_windows_are_read(family: str, make_pipeline: Callable[..., CorefEL
     assert all(0.0 <= (mention.probability or -1.0) <= 1.0 for mention in mentions)
 
 
-def test_a_piece_is_read_in_the_window_where_it_has_most_context(
+def test_a_subword_is_read_in_the_window_where_it_has_most_context(
     family: str, make_pipeline: Callable[..., CorefELPipeline]
 ) -> None:
     """Its vector is the one that the encoder gives in that window, special tokens around."""
@@ -111,7 +111,7 @@ def test_a_piece_is_read_in_the_window_where_it_has_most_context(
     batch = processor(["Oslo met Anna.", "Anna Berg met Carl Moss in Oslo, and Berg praised the mayor of Bergen. " * 3])
     inputs, encoded = batch.inputs, batch.documents[1]
     with torch.no_grad():
-        pieces = model.encoder(inputs["input_ids"], inputs["attention_mask"], inputs["piece_positions"])[1]
+        subwords = model.encoder(inputs["input_ids"], inputs["attention_mask"], inputs["subword_positions"])[1]
         bounds = encoded.windows.bounds
         assert len(bounds) > 3 and any(left[1] > right[0] for left, right in pairwise(bounds))
         prefix = len(processor("").inputs["input_ids"][0, 0]) - 1
@@ -123,7 +123,7 @@ def test_a_piece_is_read_in_the_window_where_it_has_most_context(
                 best = room.index(max(room))
                 assert encoded.windows.window[t] == best
                 if best == w:
-                    torch.testing.assert_close(pieces[t], alone[prefix + t - begin], rtol=1e-4, atol=1e-4)
+                    torch.testing.assert_close(subwords[t], alone[prefix + t - begin], rtol=1e-4, atol=1e-4)
 
 
 def test_spans_and_clusters_reach_over_the_edge_of_a_window(

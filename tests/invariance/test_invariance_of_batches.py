@@ -71,7 +71,7 @@ def test_every_form_of_input_in_any_order(annotate: CorefELPipeline, alone: Alon
 def test_a_text_that_repeats_itself(
     annotate: CorefELPipeline, alone: Alone, anchor: str, sentences: list[str], times: int
 ) -> None:
-    """Its windows hold the same pieces at the same places, so that scores tie up to the rounding of a batch's shape."""
+    """Its windows hold the same subwords at the same places: scores tie up to the rounding of a batch's shape."""
     repeated = " ".join([anchor] * times)
     expected = alone(repeated)
     assert_rich([expected])
@@ -94,10 +94,10 @@ def test_scores_do_not_depend_on_the_company(annotate: CorefELPipeline, anchor: 
                 assert_scores_close(scores_of(output, b, *sizes), scores_of(single[i], 0, *sizes))
 
 
-@given(windows=st.integers(0, 3), pieces=st.integers(0, 9), spans=st.integers(0, 7), entities=st.integers(0, 4))
+@given(windows=st.integers(0, 3), subwords=st.integers(0, 9), spans=st.integers(0, 7), entities=st.integers(0, 4))
 @settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_padding_changes_nothing(
-    annotate: CorefELPipeline, anchor: str, windows: int, pieces: int, spans: int, entities: int
+    annotate: CorefELPipeline, anchor: str, windows: int, subwords: int, spans: int, entities: int
 ) -> None:
     """Padding beyond what any company brings, in every direction that a tensor has."""
     model, processor = annotate.model, annotate.processor
@@ -106,12 +106,12 @@ def test_padding_changes_nothing(
         plain = model(**inputs)
     length = inputs["input_ids"].shape[2]
     # The encoder may read no more than a full window.
-    wider = min(length + pieces, processor.settings.window_size)
+    wider = min(length + subwords, processor.settings.window_size)
     pad = torch.nn.functional.pad
     for name, value in (("input_ids", processor.tokenizer.pad_token_id), ("attention_mask", 0)):
         inputs[name] = pad(inputs[name], (0, wider - length, 0, windows), value=value)
-    positions = inputs["piece_positions"]
-    inputs["piece_positions"] = pad(positions // length * wider + positions % length, (0, pieces), value=-1)
+    positions = inputs["subword_positions"]
+    inputs["subword_positions"] = pad(positions // length * wider + positions % length, (0, subwords), value=-1)
     for name, value in (("span_begin", 0), ("span_end", 1), ("span_width", 0), ("span_mask", False)):
         inputs[name] = pad(inputs[name], (0, spans), value=value)
     for name, value in (("span_cases", 0), ("candidates", -1), ("log_priors", 0.0)):

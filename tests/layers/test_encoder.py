@@ -1,4 +1,4 @@
-"""Windows in, one row of piece vectors out."""
+"""Windows in, one row of subword vectors out."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hf_corefel.layers import WindowEncoder
 
 
 class _Embedding(nn.Module):
-    """An "encoder" whose vectors say which piece they are of; it remembers what it was asked."""
+    """An "encoder" whose vectors say which subword they are of; it remembers what it was asked."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -24,19 +24,19 @@ class _Embedding(nn.Module):
         return SimpleNamespace(last_hidden_state=self.table(input_ids) * attention_mask.unsqueeze(-1))
 
 
-# Two documents: two windows of 3 and 1 pieces, and one window of 2 pieces; 1 and 2 are special, 0 is padding.
+# Two documents: two windows of 3 and 1 subwords, and one window of 2 subwords; 1 and 2 are special, 0 is padding.
 INPUT_IDS = torch.tensor([[[1, 10, 11, 12, 2], [1, 13, 2, 0, 0]], [[1, 20, 21, 2, 0], [0, 0, 0, 0, 0]]])
 POSITIONS = torch.tensor([[1, 2, 3, 6], [1, 2, -1, -1]])
 
 
-def test_pieces_are_gathered_from_their_windows() -> None:
+def test_subwords_are_gathered_from_their_windows() -> None:
     encoder = _Embedding()
-    pieces = WindowEncoder(encoder)(INPUT_IDS, (INPUT_IDS > 0).long(), POSITIONS)
-    assert pieces.shape == (2, 4, 4)
+    subwords = WindowEncoder(encoder)(INPUT_IDS, (INPUT_IDS > 0).long(), POSITIONS)
+    assert subwords.shape == (2, 4, 4)
     for b, row in enumerate([[10, 11, 12, 13], [20, 21]]):
-        for t, piece in enumerate(row):
-            assert torch.equal(pieces[b, t], encoder.table.weight[piece])
-    assert torch.equal(pieces[1, 2:], torch.zeros(2, 4))
+        for t, subword in enumerate(row):
+            assert torch.equal(subwords[b, t], encoder.table.weight[subword])
+    assert torch.equal(subwords[1, 2:], torch.zeros(2, 4))
 
 
 def test_empty_windows_are_not_encoded() -> None:
@@ -46,7 +46,7 @@ def test_empty_windows_are_not_encoded() -> None:
 
 
 def test_overlapping_windows_give_the_place_that_was_asked_for() -> None:
-    """Piece 11 stands in both windows; the second place is read."""
+    """Subword 11 stands in both windows; the second place is read."""
 
     class Numbered(nn.Module):
         def forward(self, input_ids: Tensor, attention_mask: Tensor) -> SimpleNamespace:
@@ -54,11 +54,11 @@ def test_overlapping_windows_give_the_place_that_was_asked_for() -> None:
             return SimpleNamespace(last_hidden_state=place.unsqueeze(-1))
 
     ids = torch.tensor([[[1, 10, 11, 2], [1, 11, 12, 2]]])
-    pieces = WindowEncoder(Numbered())(ids, torch.ones_like(ids), torch.tensor([[1, 5, 6]]))
-    assert pieces[0, :, 0].tolist() == [1.0, 5.0, 6.0]
+    subwords = WindowEncoder(Numbered())(ids, torch.ones_like(ids), torch.tensor([[1, 5, 6]]))
+    assert subwords[0, :, 0].tolist() == [1.0, 5.0, 6.0]
 
 
-def test_gradient_reaches_the_pieces_that_are_read_and_no_others() -> None:
+def test_gradient_reaches_the_subwords_that_are_read_and_no_others() -> None:
     encoder = _Embedding()
     WindowEncoder(encoder)(INPUT_IDS, (INPUT_IDS > 0).long(), POSITIONS).sum().backward()
     assert encoder.table.weight.grad is not None

@@ -31,12 +31,12 @@ def parts() -> tuple[SpanRepresentation, MentionPruner, torch.Tensor, SpanTensor
 @pytest.mark.parametrize("chunk", [1, 3, 21, 60, 119, 120])
 @torch.no_grad()
 def test_parts_give_what_the_whole_gives(parts: Any, monkeypatch: pytest.MonkeyPatch, chunk: int) -> None:
-    represent, pruner, pieces, table = parts
-    vectors = represent(pieces, *table)
+    represent, pruner, subwords, table = parts
+    vectors = represent(subwords, *table)
     monkeypatch.setattr(enumerated, "_CHUNK", chunk)
     calls: list[int] = []
     represent.register_forward_hook(lambda module, given, result: calls.append(result.shape[1]))
-    scores, vectors_at = score_spans(represent, pruner, pieces, table)
+    scores, vectors_at = score_spans(represent, pruner, subwords, table)
     assert sum(calls) == COUNT and max(calls) == max(1, chunk // BATCH)
     torch.testing.assert_close(scores, pruner(vectors, table.width), rtol=0, atol=1e-6)
     index = torch.stack([row.nonzero().flatten()[[0, 7, -1]] for row in table.mask])
@@ -50,13 +50,13 @@ def test_parts_give_what_the_whole_gives(parts: Any, monkeypatch: pytest.MonkeyP
 def test_gradients_and_dropout_see_every_vector_once(
     parts: Any, monkeypatch: pytest.MonkeyPatch, training: bool
 ) -> None:
-    represent, pruner, pieces, table = parts
+    represent, pruner, subwords, table = parts
     represent.train(training)
     monkeypatch.setattr(enumerated, "_CHUNK", 6)
     calls: list[torch.Tensor] = []
     represent.register_forward_hook(lambda module, given, result: calls.append(result))
     with torch.set_grad_enabled(not training):
-        _, vectors_at = score_spans(represent, pruner, pieces, table)
+        _, vectors_at = score_spans(represent, pruner, subwords, table)
         some = vectors_at(torch.tensor([[4], [5], [6]]), torch.ones(3, 1, dtype=torch.bool))
     assert len(calls) == 1 and calls[0].shape[1] == COUNT
     assert torch.equal(some[1, 0], calls[0][1, 5])

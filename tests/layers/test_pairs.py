@@ -60,12 +60,12 @@ def test_root_is_a_parent_at_distance_zero(product_dim: int) -> None:
 
 
 @pytest.mark.parametrize("product_dim", [0, 3])
-def test_meanings_join_the_concatenation_and_the_factors_of_the_product(product_dim: int) -> None:
+def test_expected_embeddings_join_the_concatenation_and_the_factors_of_the_product(product_dim: int) -> None:
     torch.manual_seed(1)
     scorer = PairScorer(SIZE, 5, 2, 0.0, 4, product_dim, with_root=True, entity_size=2).double()
     for parameter in (scorer.root, *(layer.weight for layer in scorer.meaning.values())):
         nn.init.normal_(parameter)
-    spans, meanings = _spans(1), torch.randn(1, COUNT, 2, dtype=torch.float64)
+    spans, expected_embeddings = _spans(1), torch.randn(1, COUNT, 2, dtype=torch.float64)
     none = torch.zeros(2, dtype=torch.float64)
     weights = {name: layer.weight for name, layer in scorer.meaning.items()}
 
@@ -80,13 +80,18 @@ def test_meanings_join_the_concatenation_and_the_factors_of_the_product(product_
             hidden = layer.weight @ torch.relu(hidden) + layer.bias
         return hidden.squeeze()
 
-    scores, root = scorer(spans, meanings=meanings)[0], scorer(spans, meanings=meanings, of_root=True)[0]
+    scores, root = (
+        scorer(spans, expected_embeddings=expected_embeddings)[0],
+        scorer(spans, expected_embeddings=expected_embeddings, of_root=True)[0],
+    )
     for j in range(COUNT):
-        child = spans[0, j], meanings[0, j]
+        child = spans[0, j], expected_embeddings[0, j]
         torch.testing.assert_close(root[j], naive(*child, scorer.root, none, 0), rtol=1e-10, atol=1e-12)
         for i in range(COUNT):
             if i != j:
-                expected = naive(*child, spans[0, i], meanings[0, i], int(distance_bucket(torch.tensor(abs(i - j)))))
+                expected = naive(
+                    *child, spans[0, i], expected_embeddings[0, i], int(distance_bucket(torch.tensor(abs(i - j))))
+                )
                 torch.testing.assert_close(scores[i, j], expected, rtol=1e-10, atol=1e-12)
 
 

@@ -21,19 +21,19 @@ def _layer(case_size: int = 0, dropout: float = 0.0) -> SpanRepresentation:
     return SpanRepresentation(HIDDEN, MAX_WORDS, 4, case_size, dropout).double()
 
 
-def _pieces(scale: float = 1.0) -> Tensor:
+def _subwords(scale: float = 1.0) -> Tensor:
     generator = torch.Generator().manual_seed(0)
     return torch.randn(2, 6, HIDDEN, generator=generator, dtype=torch.float64) * scale
 
 
-def _naive(layer: SpanRepresentation, pieces: Tensor) -> Tensor:
+def _naive(layer: SpanRepresentation, subwords: Tensor) -> Tensor:
     rows = []
     for b in range(2):
         for s in range(5):
             if not MASK[b, s]:
-                rows.append(pieces.new_zeros(layer.size))
+                rows.append(subwords.new_zeros(layer.size))
                 continue
-            span = pieces[b, BEGIN[b, s] : END[b, s]]
+            span = subwords[b, BEGIN[b, s] : END[b, s]]
             weights = torch.softmax(span @ layer.attention.weight[0] + layer.attention.bias, dim=0)
             parts = [span[0], span[-1], layer.width.weight[min(int(WIDTH[b, s]), MAX_WORDS)], weights @ span]
             if layer.case is not None:
@@ -45,27 +45,27 @@ def _naive(layer: SpanRepresentation, pieces: Tensor) -> Tensor:
 @pytest.mark.parametrize("case_size", [0, 3])
 @pytest.mark.parametrize("scale", [1.0, 200.0])
 def test_equals_softmax_of_every_span(case_size: int, scale: float) -> None:
-    layer, pieces = _layer(case_size), _pieces(scale)
-    vectors = layer(pieces, BEGIN, END, WIDTH, CASE if case_size else None, MASK)
+    layer, subwords = _layer(case_size), _subwords(scale)
+    vectors = layer(subwords, BEGIN, END, WIDTH, CASE if case_size else None, MASK)
     assert vectors.shape == (2, 5, 3 * HIDDEN + 4 + 2 * case_size)
     assert vectors.shape[-1] == layer.size
-    torch.testing.assert_close(vectors, _naive(layer, pieces), rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(vectors, _naive(layer, subwords), rtol=1e-12, atol=1e-12)
 
 
 def test_padding_is_zero_and_has_no_influence() -> None:
-    layer, pieces = _layer(), _pieces()
-    vectors = layer(pieces, BEGIN, END, WIDTH, None, MASK)
+    layer, subwords = _layer(), _subwords()
+    vectors = layer(subwords, BEGIN, END, WIDTH, None, MASK)
     assert torch.equal(vectors[1, 2:], torch.zeros(3, layer.size, dtype=torch.float64))
     begin, end = BEGIN.masked_fill(~MASK, 4), END.masked_fill(~MASK, 6)
-    assert torch.equal(layer(pieces, begin, end, WIDTH, None, MASK), vectors)
+    assert torch.equal(layer(subwords, begin, end, WIDTH, None, MASK), vectors)
 
 
 def test_gradients_equal_those_of_the_written_out_softmax() -> None:
-    layer, pieces = _layer(3), _pieces().requires_grad_()
+    layer, subwords = _layer(3), _subwords().requires_grad_()
     weight = torch.randn(2, 5, layer.size, dtype=torch.float64)
-    inputs = [pieces, *layer.parameters()]
-    ours = torch.autograd.grad((layer(pieces, BEGIN, END, WIDTH, CASE, MASK) * weight).sum(), inputs)
-    naive = torch.autograd.grad((_naive(layer, pieces) * weight).sum(), inputs)
+    inputs = [subwords, *layer.parameters()]
+    ours = torch.autograd.grad((layer(subwords, BEGIN, END, WIDTH, CASE, MASK) * weight).sum(), inputs)
+    naive = torch.autograd.grad((_naive(layer, subwords) * weight).sum(), inputs)
     for left, right in zip(ours, naive, strict=True):
         torch.testing.assert_close(left, right, rtol=1e-10, atol=1e-12)
 
@@ -73,7 +73,9 @@ def test_gradients_equal_those_of_the_written_out_softmax() -> None:
 def test_gradcheck_of_the_attention() -> None:
     layer = _layer()
     last = END - 1
-    assert torch.autograd.gradcheck(lambda pieces: layer._attend(pieces, BEGIN, last), (_pieces().requires_grad_(),))
+    assert torch.autograd.gradcheck(
+        lambda subwords: layer._attend(subwords, BEGIN, last), (_subwords().requires_grad_(),)
+    )
 
 
 def test_every_letter_case_has_its_vector() -> None:
@@ -81,19 +83,19 @@ def test_every_letter_case_has_its_vector() -> None:
     assert layer.case is not None and layer.case.num_embeddings == NUM_CASES
     one = torch.zeros(1, NUM_CASES, dtype=torch.long)
     case = torch.stack([torch.arange(NUM_CASES), torch.zeros(NUM_CASES, dtype=torch.long)], dim=-1).unsqueeze(0)
-    vectors = layer(_pieces()[:1], one, one + 1, one + 1, case, one == 0)
+    vectors = layer(_subwords()[:1], one, one + 1, one + 1, case, one == 0)
     assert torch.equal(vectors[0, :, -6:-3], layer.case.weight)
 
 
 def test_case_embedding_without_cases_says_so() -> None:
     with pytest.raises(ValueError, match="span_cases"):
-        _layer(3)(_pieces(), BEGIN, END, WIDTH, None, MASK)
+        _layer(3)(_subwords(), BEGIN, END, WIDTH, None, MASK)
 
 
 def test_dropout_acts_in_training_only() -> None:
-    layer, pieces = _layer(dropout=0.5), _pieces()
-    trained = layer.train()(pieces, BEGIN, END, WIDTH, None, MASK)
-    plain = layer.eval()(pieces, BEGIN, END, WIDTH, None, MASK)
+    layer, subwords = _layer(dropout=0.5), _subwords()
+    trained = layer.train()(subwords, BEGIN, END, WIDTH, None, MASK)
+    plain = layer.eval()(subwords, BEGIN, END, WIDTH, None, MASK)
     dropped = (trained == 0) & (plain != 0)
     assert dropped.any()
     torch.testing.assert_close(trained[~dropped], 2 * plain[~dropped])
@@ -101,9 +103,9 @@ def test_dropout_acts_in_training_only() -> None:
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
 def test_attention_is_normalised_in_single_precision_at_least(dtype: torch.dtype) -> None:
-    """Pieces that are all alike have their own vector as the mean, in whatever precision."""
+    """Subwords that are all alike have their own vector as the mean, in whatever precision."""
     layer = _layer().to(dtype)
-    pieces = torch.ones(2, 6, HIDDEN, dtype=dtype)
-    mixed = layer._attend(pieces, BEGIN, END - 1)
+    subwords = torch.ones(2, 6, HIDDEN, dtype=dtype)
+    mixed = layer._attend(subwords, BEGIN, END - 1)
     assert mixed.dtype == dtype
     torch.testing.assert_close(mixed, torch.ones_like(mixed), rtol=2e-2 if dtype == torch.bfloat16 else 1e-6, atol=0)

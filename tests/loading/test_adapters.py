@@ -92,7 +92,7 @@ KINDS: dict[str, Callable[[], peft.PeftConfig]] = {
     "DoRA": lambda: LoraConfig(target_modules=TARGETS, use_dora=True),
     "PiSSA": lambda: LoraConfig(target_modules=TARGETS, init_lora_weights="pissa"),
     "all layers": lambda: LoraConfig(target_modules="all-linear"),
-    "pieces": lambda: LoraConfig(target_modules=TARGETS, trainable_token_indices=[5, 6]),
+    "subwords": lambda: LoraConfig(target_modules=TARGETS, trainable_token_indices=[5, 6]),
     "AdaLoRA": lambda: peft.AdaLoraConfig(target_modules=TARGETS, total_step=10),
     "IA3": lambda: peft.IA3Config(target_modules=TARGETS, feedforward_modules=[]),
     "LoHa": lambda: peft.LoHaConfig(target_modules=TARGETS),
@@ -102,7 +102,7 @@ KINDS: dict[str, Callable[[], peft.PeftConfig]] = {
     "VeRA": lambda: peft.VeraConfig(target_modules=TARGETS, r=4),
     "LN tuning": lambda: peft.LNTuningConfig(target_modules=["LayerNorm"]),
 }
-_BY_DEFAULT = ("LoRA", "DoRA", "pieces", "IA3", "OFT")
+_BY_DEFAULT = ("LoRA", "DoRA", "subwords", "IA3", "OFT")
 
 
 @pytest.mark.parametrize(

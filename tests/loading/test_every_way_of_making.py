@@ -156,7 +156,7 @@ def with_added_entity(workshop: Workshop) -> Saved:
     return workshop.saved(model, processor)
 
 
-def with_new_pieces(workshop: Workshop) -> Saved:
+def with_new_subwords(workshop: Workshop) -> Saved:
     tokenizer = BertTokenizerFast.from_pretrained(str(workshop.base))
     tokenizer.add_tokens(["praised"])
     model = workshop.loaded()
@@ -243,7 +243,7 @@ WAYS: dict[str, Way] = {
     "another head when loaded": lambda w: w.saved(w.trained(w.loaded(head="local"))),
     "another head when alive": with_another_head,
     "added entities": with_added_entity,
-    "new pieces": with_new_pieces,
+    "new subwords": with_new_subwords,
     "half precision": lambda w: w.saved(w.trained(w.loaded()).half()),
     "bfloat16": lambda w: w.saved(w.trained(w.loaded()).bfloat16()),
     "in shards": lambda w: w.saved(w.trained(w.loaded()), max_shard_size="10KB"),

@@ -59,7 +59,7 @@ def test_a_bad_value_is_named_with_its_file(folder: Path, file: str, field: str,
     [
         ({"max_span_words": 4}, "max_span_words is 4 there, and 3 words are the model's most"),
         ({"mention_scopes": {"all": {"max_span_words": 3}}}, "mention_scopes are all there and none"),
-        ({"window_size": 65}, "window_size is 65 there, and the encoder reads 64 pieces"),
+        ({"window_size": 65}, "window_size is 65 there, and the encoder reads 64 subwords"),
     ],
 )
 def test_processor_and_model_must_fit(folder: Path, fields: dict[str, Any], named: str) -> None:
@@ -85,7 +85,7 @@ def test_the_tokenizer_must_fit(folder: Path) -> None:
     vocabulary = content["model"]["vocab"]
     vocabulary["zebra"] = len(vocabulary)
     (folder / "tokenizer.json").write_text(json.dumps(content), encoding="utf-8")
-    with pytest.raises(ValueError, match=rf"{folder}: its tokenizer has \d+ pieces, and the encoder knows \d+"):
+    with pytest.raises(ValueError, match=rf"{folder}: its tokenizer has \d+ subwords, and the encoder knows \d+"):
         load_pipeline(folder)
 
 

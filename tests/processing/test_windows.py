@@ -28,7 +28,9 @@ def layouts(draw: st.DrawFn) -> tuple[int, int, int, list[int], list[int]]:
 
 @given(layouts())
 @settings(max_examples=400, deadline=None)
-def test_every_piece_is_read_once_where_it_has_most_context(layout: tuple[int, int, int, list[int], list[int]]) -> None:
+def test_every_subword_is_read_once_where_it_has_most_context(
+    layout: tuple[int, int, int, list[int], list[int]],
+) -> None:
     count, capacity, overlap, words, sentences = layout
     windows = lay_out(count, capacity, overlap, words, sentences)
     assert len(windows.window) == len(windows.offset) == count
@@ -68,15 +70,15 @@ def test_cuts_after_words_else_anywhere() -> None:
 def test_overlapping_windows() -> None:
     windows = lay_out(10, 6, overlap=4)
     assert windows.bounds == [(0, 6), (2, 8), (4, 10)]
-    # Piece 3 has two pieces on its shorter side in the first window; at 4 the second window is better.
+    # Subword 3 has two subwords on its shorter side in the first window; at 4 the second window is better.
     assert windows.window.tolist() == [0, 0, 0, 0, 1, 1, 2, 2, 2, 2]
     assert windows.offset.tolist() == [0, 1, 2, 3, 2, 3, 2, 3, 4, 5]
 
 
-def test_a_piece_in_the_middle_of_two_windows_is_read_in_the_earlier_one() -> None:
+def test_a_subword_in_the_middle_of_two_windows_is_read_in_the_earlier_one() -> None:
     windows = lay_out(9, 6, overlap=3)
     assert windows.bounds == [(0, 6), (3, 9)]
-    # Piece 4 has one piece on its shorter side in either window.
+    # Subword 4 has one subword on its shorter side in either window.
     assert windows.window.tolist() == [0, 0, 0, 0, 0, 1, 1, 1, 1]
     assert windows.offset.tolist() == [0, 1, 2, 3, 4, 2, 3, 4, 5]
     again = lay_out(9, 6, overlap=3)

@@ -150,7 +150,7 @@ def documents(draw: st.DrawFn) -> AnnotatedDocument:
 
 @given(documents())
 def test_whatever_is_outside_mentions_stays(document: AnnotatedDocument) -> None:
-    """Each piece of it as it was, in order; and a text without clusters is itself."""
+    """Each subword of it as it was, in order; and a text without clusters is itself."""
     resolved, text = resolve_text(document), document.text
     inside = {i for cluster in document.clusters for mention in cluster.mentions for i in range(*mention.offsets)}
     outside = [re.escape(char) if i not in inside else "\0" for i, char in enumerate(text)]

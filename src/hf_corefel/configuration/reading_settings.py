@@ -27,13 +27,13 @@ class ReadingSettings:
 
     Attributes:
         max_span_words: Longest span in words.
-        max_span_pieces: Longest span in word pieces.
+        max_span_pieces: Longest span in subwords.
         span_keep_ratio: Spans that the pruner keeps a word.
         min_kept_spans: The fewest that it keeps of a document.
         max_kept_spans: The most that it keeps of a document.
         max_candidates: Candidates looked up for a span.
-        window_size: Pieces a window, special tokens included.
-        window_overlap: Pieces that neighbouring windows share.
+        window_size: Subwords a window, special tokens included.
+        window_overlap: Subwords that neighbouring windows share.
         mention_scopes: What scopes set for themselves, by their names.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Encoding a document through windows, and laying its pieces out in one row."""
+"""Encoding a document through windows, and laying its subwords out in one row."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["WindowEncoder", "indivisible_modules", "takes"]
 
 
 class WindowEncoder(nn.Module):
-    """Runs an encoder over windows and gathers one vector a piece.
+    """Runs an encoder over windows and gathers one vector a subword.
 
     Args:
         encoder: Any module with `input_ids` and `attention_mask` that returns `last_hidden_state`.
@@ -36,14 +36,14 @@ class WindowEncoder(nn.Module):
         self.by_length = by_length
         self._is_masked = takes(encoder, "attention_mask")
 
-    def forward(self, input_ids: Tensor, attention_mask: Tensor, piece_positions: Tensor) -> Tensor:
+    def forward(self, input_ids: Tensor, attention_mask: Tensor, subword_positions: Tensor) -> Tensor:
         """Encodes every window that holds something.
 
         Args:
-            input_ids: ``[B, W, L]`` piece ids, special tokens included.
+            input_ids: ``[B, W, L]`` subword ids, special tokens included.
             attention_mask: ``[B, W, L]``, 0 on padding.
-            piece_positions: ``[B, T]`` where each piece of the document stands in the flattened ``W · L``;
-                -1 on padding. Special tokens stand nowhere in it; a piece of two overlapping windows stands
+            subword_positions: ``[B, T]`` where each subword of the document stands in the flattened ``W · L``;
+                -1 on padding. Special tokens stand nowhere in it; a subword of two overlapping windows stands
                 where it has more context.
 
         Returns:
@@ -53,9 +53,9 @@ class WindowEncoder(nn.Module):
         torch._check(used[0].shape[0] > 0)  # said to whatever traces it: encoders want to read something
         encoded = self._encode(input_ids[used], attention_mask[used])
         hidden = encoded.new_zeros(*input_ids.shape, encoded.shape[-1]).index_put(used, encoded).flatten(1, 2)
-        index = piece_positions.clamp(min=0).unsqueeze(-1).expand(-1, -1, hidden.shape[-1])
-        pieces = hidden.gather(1, index)
-        return torch.where((piece_positions >= 0).unsqueeze(-1), pieces, pieces.new_zeros(()))
+        index = subword_positions.clamp(min=0).unsqueeze(-1).expand(-1, -1, hidden.shape[-1])
+        subwords = hidden.gather(1, index)
+        return torch.where((subword_positions >= 0).unsqueeze(-1), subwords, subwords.new_zeros(()))
 
     def _encode(self, input_ids: Tensor, mask: Tensor) -> Tensor:
         """Encodes windows ``[V, L]``, all at once or those of each length by themselves: ``[V, L, H]``."""

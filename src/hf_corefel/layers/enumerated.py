@@ -23,8 +23,8 @@ class SpanTensors(NamedTuple):
     """What the model is told of the spans of a batch.
 
     Attributes:
-        begin: ``[B, S]`` first pieces.
-        end: ``[B, S]`` one past the last pieces.
+        begin: ``[B, S]`` first subwords.
+        end: ``[B, S]`` one past the last subwords.
         width: ``[B, S]`` words.
         case: ``[B, S, 2]`` letter-case classes of the first and last words, if any.
         mask: ``[B, S]``, False on padding.
@@ -69,7 +69,7 @@ class PrunedSpans(NamedTuple):
 def keep_best(
     represent: SpanRepresentation,
     pruner: MentionPruner,
-    pieces: Tensor,
+    subwords: Tensor,
     spans: SpanTensors,
     limits: Tensor,
     keep_all: Tensor,
@@ -79,18 +79,18 @@ def keep_best(
     Args:
         represent: Gives the vectors.
         pruner: Gives the scores, and chooses.
-        pieces: ``[B, T, H]``.
+        subwords: ``[B, T, H]``.
         spans: S spans of each document.
         limits: ``[B]`` most spans to keep.
         keep_all: ``[B]``, True where none is dropped.
     """
-    scores, vectors_at = score_spans(represent, pruner, pieces, spans)
+    scores, vectors_at = score_spans(represent, pruner, subwords, spans)
     kept = pruner.select(scores, spans.begin, spans.end, spans.mask, limits, keep_all)
     return PrunedSpans(scores, kept, vectors_at(kept.clamp(min=0), kept >= 0))
 
 
 def score_spans(
-    represent: SpanRepresentation, pruner: MentionPruner, pieces: Tensor, spans: SpanTensors
+    represent: SpanRepresentation, pruner: MentionPruner, subwords: Tensor, spans: SpanTensors
 ) -> tuple[Tensor, Callable[[Tensor, Tensor], Tensor]]:
     """Mention scores of all spans, and a way to the vectors of some.
 
@@ -101,7 +101,7 @@ def score_spans(
     Args:
         represent: Gives the vectors.
         pruner: Gives the scores.
-        pieces: ``[B, T, H]``.
+        subwords: ``[B, T, H]``.
         spans: S spans of each document.
 
     Returns:
@@ -111,12 +111,12 @@ def score_spans(
     batch, count = spans.begin.shape
     step = max(1, _CHUNK // max(1, batch))
     if in_one_graph() or count <= step or torch.is_grad_enabled() or represent.training:
-        vectors = represent(pieces, *spans)
+        vectors = represent(subwords, *spans)
         size = vectors.shape[-1]
         return pruner(vectors, spans.width), lambda index, mask: vectors.gather(1, _wide(index, size))
     parts = [spans.between(start, start + step) for start in range(0, count, step)]
-    scores = torch.cat([pruner(represent(pieces, *part), part.width) for part in parts], dim=1)
-    return scores, lambda index, mask: represent(pieces, *spans.at(index, mask))
+    scores = torch.cat([pruner(represent(subwords, *part), part.width) for part in parts], dim=1)
+    return scores, lambda index, mask: represent(subwords, *spans.at(index, mask))
 
 
 def _wide(index: Tensor, size: int) -> Tensor:

@@ -95,7 +95,7 @@ class PairScorer(nn.Module):
         spans: Tensor,
         antecedents_only: bool = False,
         matches: Tensor | None = None,
-        meanings: Tensor | None = None,
+        expected_embeddings: Tensor | None = None,
         of_root: bool = False,
         relations: Mapping[str, Tensor] | None = None,
     ) -> Tensor:
@@ -105,7 +105,7 @@ class PairScorer(nn.Module):
             spans: ``[B, N, G]`` kept spans in reading order.
             antecedents_only: Scores only parents before their child, half of the work (local heads).
             matches: ``[B, N, N, 5]`` from `match_features`, where the scorer uses them.
-            meanings: ``[B, N, D]`` from `expected_entities`, likewise.
+            expected_embeddings: ``[B, N, D]`` from `expected_entities`, likewise.
             relations: ``[B, N, N, F]`` features of each kind that the scorer was made for.
             of_root: Gives `score_root` instead. Whatever places modules on devices only sees calls of `forward`.
 
@@ -114,11 +114,14 @@ class PairScorer(nn.Module):
             `antecedents_only` the lower triangle, is 0 and means nothing.
         """
         if of_root:
-            return self.score_root(spans, meanings)
+            return self.score_root(spans, expected_embeddings)
         batch, count, _ = spans.shape
         scores = spans.new_zeros(batch, count, count)
-        child, parent = self._child(spans, meanings), self._with(self.parent(spans), "parent", meanings)
-        factor = self._with(self._factor(spans), "factor", meanings)
+        child, parent = (
+            self._child(spans, expected_embeddings),
+            self._with(self.parent(spans), "parent", expected_embeddings),
+        )
+        factor = self._with(self._factor(spans), "factor", expected_embeddings)
         distance = self._distances(spans)
         early, late = _pairs(count, spans.device)
         step = max(1, _CHUNK // max(1, batch))
@@ -150,23 +153,23 @@ class PairScorer(nn.Module):
                 scores = scores.index_put((_all(batch, i), rows, columns), these)
         return scores
 
-    def score_root(self, spans: Tensor, meanings: Tensor | None = None) -> Tensor:
-        """Φc(root, s) ``[B, N]`` of kept spans ``[B, N, G]`` with their meanings ``[B, N, D]``.
+    def score_root(self, spans: Tensor, expected_embeddings: Tensor | None = None) -> Tensor:
+        """Φc(root, s) ``[B, N]`` of kept spans ``[B, N, G]`` with their expected_embeddings ``[B, N, D]``.
 
         The root is a parent at distance 0 that matches nothing and stands for nothing.
         """
-        shared = self.product(self._with(self._factor(spans), "factor", meanings) * self._factor(self.root))
+        shared = self.product(self._with(self._factor(spans), "factor", expected_embeddings) * self._factor(self.root))
         shared = shared + self._distances(spans)[0]
-        return self._score(shared, self._child(spans, meanings), self.parent(self.root))
+        return self._score(shared, self._child(spans, expected_embeddings), self.parent(self.root))
 
-    def _child(self, spans: Tensor, meanings: Tensor | None) -> Tensor:
-        return self._with(self.child(spans), "child", meanings)
+    def _child(self, spans: Tensor, expected_embeddings: Tensor | None) -> Tensor:
+        return self._with(self.child(spans), "child", expected_embeddings)
 
-    def _with(self, projected: Tensor, name: str, meanings: Tensor | None) -> Tensor:
+    def _with(self, projected: Tensor, name: str, expected_embeddings: Tensor | None) -> Tensor:
         """What spans give to an input, and what the entities give that they may stand for."""
-        if name not in self.meaning or meanings is None:
+        if name not in self.meaning or expected_embeddings is None:
             return projected
-        return projected + self.meaning[name](meanings.to(projected.dtype))
+        return projected + self.meaning[name](expected_embeddings.to(projected.dtype))
 
     def _distances(self, like: Tensor) -> Tensor:
         # Through the embedding's own call, which brings its weights where they wait elsewhere (``device_map``).

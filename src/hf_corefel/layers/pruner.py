@@ -61,7 +61,7 @@ class MentionPruner(nn.Module):
 
         Args:
             scores: ``[B, S]`` mention scores.
-            begin: ``[B, S]`` first pieces.
+            begin: ``[B, S]`` first subwords.
             end: ``[B, S]`` ends, exclusive.
             mask: ``[B, S]``, False on padding.
             limits: ``[B]`` most spans to keep.

@@ -14,10 +14,10 @@ NUM_CASES = 7
 
 
 class SpanRepresentation(nn.Module):
-    """Vectors of spans over the pieces of a document.
+    """Vectors of spans over the subwords of a document.
 
     Args:
-        hidden_size: Width H of the piece vectors.
+        hidden_size: Width H of the subword vectors.
         max_words: Longest span in words.
         width_size: Size of the width embedding.
         case_size: Size of the letter-case embedding of the first and of the last word; 0 for none.
@@ -52,7 +52,7 @@ class SpanRepresentation(nn.Module):
 
     def forward(
         self,
-        pieces: Tensor,
+        subwords: Tensor,
         begin: Tensor,
         end: Tensor,
         width: Tensor,
@@ -63,9 +63,9 @@ class SpanRepresentation(nn.Module):
         """Builds g.
 
         Args:
-            pieces: ``[B, T, H]``.
-            begin: ``[B, S]`` first piece of each span.
-            end: ``[B, S]`` one past its last piece.
+            subwords: ``[B, T, H]``.
+            begin: ``[B, S]`` first subword of each span.
+            end: ``[B, S]`` one past its last subword.
             width: ``[B, S]`` words of each span; longer than `max_words` counts as that.
             case: ``[B, S, 2]`` letter-case classes of the first and last word; unused without case embeddings.
             mask: ``[B, S]``, False on padding.
@@ -74,13 +74,13 @@ class SpanRepresentation(nn.Module):
         Returns:
             ``[B, S, G]`` with ``G = size``, zero on padding.
         """
-        begin = begin.clamp(min=0, max=max(pieces.shape[1] - 1, 0))
-        last = (end - 1).clamp(min=0, max=max(pieces.shape[1] - 1, 0))
-        hidden = pieces.shape[-1]
-        first_vector = pieces.gather(1, begin.unsqueeze(-1).expand(-1, -1, hidden))
-        last_vector = pieces.gather(1, last.unsqueeze(-1).expand(-1, -1, hidden))
+        begin = begin.clamp(min=0, max=max(subwords.shape[1] - 1, 0))
+        last = (end - 1).clamp(min=0, max=max(subwords.shape[1] - 1, 0))
+        hidden = subwords.shape[-1]
+        first_vector = subwords.gather(1, begin.unsqueeze(-1).expand(-1, -1, hidden))
+        last_vector = subwords.gather(1, last.unsqueeze(-1).expand(-1, -1, hidden))
         width = self.width(width.clamp(min=0, max=self.width.num_embeddings - 1))
-        parts = [first_vector, last_vector, width, self._attend(pieces, begin, last)]
+        parts = [first_vector, last_vector, width, self._attend(subwords, begin, last)]
         if self.case is not None:
             if case is None:
                 raise ValueError("span_cases: needed where config.case_embedding_size > 0; CorefELProcessor gives them")
@@ -91,28 +91,28 @@ class SpanRepresentation(nn.Module):
         vectors = self.dropout(torch.cat(parts, dim=-1))
         return torch.where(mask.unsqueeze(-1), vectors, vectors.new_zeros(()))
 
-    def _attend(self, pieces: Tensor, begin: Tensor, last: Tensor) -> Tensor:
-        """Softmax-weighted mean of each span's pieces ``[B, S, H]``.
+    def _attend(self, subwords: Tensor, begin: Tensor, last: Tensor) -> Tensor:
+        """Softmax-weighted mean of each span's subwords ``[B, S, H]``.
 
-        Works on the ragged list of (span, piece) pairs: short spans are many and long ones few, so padding
+        Works on the ragged list of (span, subword) pairs: short spans are many and long ones few, so padding
         every span to the longest would quadruple the memory traffic of the whole model.
         """
         batch, spans = begin.shape
-        length, hidden = pieces.shape[1:]
+        length, hidden = subwords.shape[1:]
         counts = (last - begin + 1).reshape(-1)
         owner = torch.repeat_interleave(torch.arange(counts.numel(), device=counts.device), counts)
         starts = counts.cumsum(0) - counts
         within = torch.arange(owner.numel(), device=owner.device) - starts[owner]
         offset = torch.arange(batch, device=begin.device).unsqueeze(1) * length
-        piece = (begin + offset).reshape(-1)[owner] + within
-        flat = pieces.flatten(0, 1)
+        subword = (begin + offset).reshape(-1)[owner] + within
+        flat = subwords.flatten(0, 1)
         logits = self.attention(flat).squeeze(-1)
-        logits = logits.to(torch.promote_types(logits.dtype, torch.float32))[piece]
+        logits = logits.to(torch.promote_types(logits.dtype, torch.float32))[subword]
         # The maximum only guards exp() against overflow and carries no gradient.
         top = torch.full_like(counts, -torch.inf, dtype=logits.dtype)
         top = top.scatter_reduce(0, owner, logits.detach(), reduce="amax")
         weight = torch.exp(logits - top[owner])
         total = torch.zeros_like(top).index_add(0, owner, weight)
         weight = (weight / total[owner]).to(flat.dtype)
-        mixed = nn.functional.embedding_bag(piece, flat, starts, mode="sum", per_sample_weights=weight)
+        mixed = nn.functional.embedding_bag(subword, flat, starts, mode="sum", per_sample_weights=weight)
         return mixed.reshape(batch, spans, hidden)

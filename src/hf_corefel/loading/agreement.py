@@ -90,7 +90,9 @@ def check_agreement(model: CorefELModel, processor: CorefELProcessor, settings: 
         )
     positions = readable_positions(config.encoder_config)
     if positions is not None and settings.window_size > positions:
-        raise ValueError(f"{here}window_size is {settings.window_size} there, and the encoder reads {positions} pieces")
+        raise ValueError(
+            f"{here}window_size is {settings.window_size} there, and the encoder reads {positions} subwords"
+        )
     width = processor.knowledge_base.vector_size
     if width != config.entity_vector_size:
         raise ValueError(
@@ -98,10 +100,10 @@ def check_agreement(model: CorefELModel, processor: CorefELProcessor, settings: 
             f"entity_vector_size of config.json is {config.entity_vector_size}"
         )
     embeddings: Any = model.get_input_embeddings()
-    pieces, rows = len(processor.tokenizer), embeddings.weight.shape[0]
-    if pieces > rows:
+    subwords, rows = len(processor.tokenizer), embeddings.weight.shape[0]
+    if subwords > rows:
         raise ValueError(
-            f"{model.name_or_path or 'the model'}: its tokenizer has {pieces} pieces, and the encoder knows {rows} "
+            f"{model.name_or_path or 'the model'}: its tokenizer has {subwords} subwords, and the encoder knows {rows} "
             "(vocab_size of encoder_config in config.json); take the tokenizer that it was trained with"
         )
 

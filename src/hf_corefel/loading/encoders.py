@@ -1,6 +1,6 @@
 """Which encoders a model may have, and the part of each that reads a text.
 
-Any model of `AutoModel` that takes ``input_ids`` and gives a vector a piece will do, in either direction or in one.
+Any model of `AutoModel` that takes ``input_ids`` and gives a vector a subword will do, in either direction or in one.
 """
 
 from __future__ import annotations

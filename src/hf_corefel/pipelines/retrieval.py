@@ -36,7 +36,7 @@ def read_with_span_vectors(
         documents: The documents as they were encoded.
     """
     fields = ("span_begin", "span_end", "span_width", "span_cases", "span_mask", "mention_scope")
-    windows = tensors["input_ids"], tensors["attention_mask"], tensors["piece_positions"]
+    windows = tensors["input_ids"], tensors["attention_mask"], tensors["subword_positions"]
     table = SpanTensors(*(tensors[name] for name in fields))
     pruned = model.prune(windows, table, tensors["span_limits"], tensors["keep_all"])
     kept, vectors = pruned.kept.cpu().numpy(), pruned.vectors.float().cpu().numpy()

@@ -26,7 +26,7 @@ class EncodedDocument:
 
     Attributes:
         document: The document itself.
-        piece_ids: ``[T]`` pieces without special tokens.
+        subword_ids: ``[T]`` subwords without special tokens.
         windows: How they are read.
         word_forms: ``[M]`` numbers of the words' forms.
         spans: The S candidate spans.
@@ -45,7 +45,7 @@ class EncodedDocument:
     """
 
     document: Document
-    piece_ids: np.ndarray
+    subword_ids: np.ndarray
     windows: Windows
     word_forms: np.ndarray
     spans: SpanTable

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from .inner_names import inner_names
-from .pieces import Pieces
 from .spans import SpanTable, enumerate_spans, given_spans, merge_spans
+from .subwords import Subwords
 from .words import WordTable
 
 __all__ = ["choose_spans", "describe_given", "describe_overlaps", "read_inner_names"]
@@ -18,9 +18,9 @@ __all__ = ["choose_spans", "describe_given", "describe_overlaps", "read_inner_na
 def choose_spans(
     text: str,
     words: WordTable,
-    pieces: Pieces,
+    subwords: Subwords,
     max_words: int,
-    max_pieces: int,
+    max_subwords: int,
     *,
     mentions: Sequence[tuple[int, int]] | None = None,
     spans: Sequence[tuple[int, int]] | None = None,
@@ -32,9 +32,9 @@ def choose_spans(
     Args:
         text: The text.
         words: Its words.
-        pieces: Its pieces.
+        subwords: Its subwords.
         max_words: Longest span that is not given, in words.
-        max_pieces: The same in pieces.
+        max_subwords: The same in subwords.
         mentions: Given mentions.
         spans: Given candidate spans, where there are no given mentions.
         candidates: Spans that candidates are given for.
@@ -42,18 +42,18 @@ def choose_spans(
             not sure to be the end of something. None: no name is known.
 
     Returns:
-        The spans in reading order, and what to say of those that were given: which were dropped, cut a word or a piece,
-        look alike, cross, nest, or bring candidates for nothing.
+        The spans in reading order, and what to say of those that were given: which were dropped, cut a word or a
+        subword, look alike, cross, nest, or bring candidates for nothing.
     """
     if mentions is None and spans is None:
-        table = enumerate_spans(words, pieces, max_words, max_pieces)
+        table = enumerate_spans(words, subwords, max_words, max_subwords)
         if known is not None and words.has_loose_borders:
-            table = _with_names_across_lines(text, words, pieces, max_words, max_pieces, known)
+            table = _with_names_across_lines(text, words, subwords, max_words, max_subwords, known)
         there = set(map(tuple, table.offsets.tolist())) if candidates else set()
-        added, messages = _place(text, [span for span in candidates if span not in there], words, pieces)
+        added, messages = _place(text, [span for span in candidates if span not in there], words, subwords)
         return (merge_spans(table, added) if len(added) else table), messages
     given = mentions if mentions is not None else spans or ()
-    table, messages = _place(text, given, words, pieces)
+    table, messages = _place(text, given, words, subwords)
     if mentions is not None:
         messages += describe_overlaps(text, table.offsets)
     kind = "spans" if mentions is None else "mentions"
@@ -64,12 +64,12 @@ def choose_spans(
 def _with_names_across_lines(
     text: str,
     words: WordTable,
-    pieces: Pieces,
+    subwords: Subwords,
     max_words: int,
-    max_pieces: int,
+    max_subwords: int,
     known: Callable[[list[str]], np.ndarray],
 ) -> SpanTable:
-    table = enumerate_spans(words, pieces, max_words, max_pieces, across_lines=True)
+    table = enumerate_spans(words, subwords, max_words, max_subwords, across_lines=True)
     kept = words.line[table.word] == words.line[table.word + table.width - 1]
     across = np.flatnonzero(~kept)
     kept[across] = known([text[begin:end] for begin, end in table.offsets[across].tolist()])
@@ -77,7 +77,7 @@ def _with_names_across_lines(
 
 
 def read_inner_names(
-    text: str, spans: SpanTable, words: WordTable, pieces: Pieces, known: Callable[[list[str]], np.ndarray]
+    text: str, spans: SpanTable, words: WordTable, subwords: Subwords, known: Callable[[list[str]], np.ndarray]
 ) -> SpanTable:
     """Let given mentions that no table has be read as the known name inside them.
 
@@ -88,7 +88,7 @@ def read_inner_names(
         text: The text.
         spans: The given mentions.
         words: The words of the text.
-        pieces: Its pieces.
+        subwords: Its subwords.
         known: Tells of surfaces whether each is a known name.
     """
     begins, ends = spans.offsets[:, 0], spans.offsets[:, 1]
@@ -103,32 +103,32 @@ def read_inner_names(
     if not inner:
         return spans
     places = [inner.get(row, (begin, end)) for row, (begin, end) in enumerate(spans.offsets.tolist())]
-    read, _ = given_spans(places, words, pieces)
+    read, _ = given_spans(places, words, subwords)
     # In the order of the names inside; back to that of the mentions.
     order = np.lexsort((np.array(places)[:, 1], np.array(places)[:, 0]))
     return replace(read.take(np.argsort(order, kind="stable")), offsets=spans.offsets)
 
 
 def _place(
-    text: str, given: Sequence[tuple[int, int]], words: WordTable, pieces: Pieces
+    text: str, given: Sequence[tuple[int, int]], words: WordTable, subwords: Subwords
 ) -> tuple[SpanTable, list[str]]:
-    table, dropped = given_spans(given, words, pieces)
+    table, dropped = given_spans(given, words, subwords)
     messages = [f"{_name(text, *span)} holds no word and was dropped" for span in dropped]
-    return table, messages + describe_given(text, table, words, pieces)
+    return table, messages + describe_given(text, table, words, subwords)
 
 
-def describe_given(text: str, spans: SpanTable, words: WordTable, pieces: Pieces) -> list[str]:
-    """Says which given spans cut a word or a piece, and which have the same pieces.
+def describe_given(text: str, spans: SpanTable, words: WordTable, subwords: Subwords) -> list[str]:
+    """Says which given spans cut a word or a subword, and which have the same subwords.
 
-    A span that begins or ends inside a word stays as it is given; the model reads every piece that it touches, so that
-    its vector may tell of more than its text. Spans with the same pieces differ to the model by their letter case and
-    number of words at most.
+    A span that begins or ends inside a word stays as it is given; the model reads every subword that it touches, so
+    that its vector may tell of more than its text. Spans with the same subwords differ to the model by their letter
+    case and number of words at most.
 
     Args:
         text: The text.
         spans: The given spans, from `given_spans`.
         words: The words of the text.
-        pieces: Its pieces.
+        subwords: Its subwords.
 
     Returns:
         Messages that name offsets and surfaces, in reading order.
@@ -138,19 +138,19 @@ def describe_given(text: str, spans: SpanTable, words: WordTable, pieces: Pieces
     rows = zip(spans.offsets.tolist(), spans.begin.tolist(), spans.end.tolist(), strict=True)
     for (begin, end), first, stop in rows:
         cut = _cut_words(text, begin, end, words)
-        around = text[pieces.begin[first] : begin].strip() or text[end : pieces.end[stop - 1]].strip()
+        around = text[subwords.begin[first] : begin].strip() or text[end : subwords.end[stop - 1]].strip()
         if cut:
             what = "the word " + " and the word ".join(map(repr, cut))
-            messages.append(f"{_name(text, begin, end)} cuts {what}; the model reads every piece that it touches")
+            messages.append(f"{_name(text, begin, end)} cuts {what}; the model reads every subword that it touches")
         elif around:
-            piece = text[pieces.begin[first] : pieces.end[stop - 1]].strip()
+            subword = text[subwords.begin[first] : subwords.end[stop - 1]].strip()
             messages.append(
-                f"{_name(text, begin, end)} cuts a piece of the tokenizer; the model reads all of {piece!r}"
+                f"{_name(text, begin, end)} cuts a subword of the tokenizer; the model reads all of {subword!r}"
             )
         other = seen.setdefault((first, stop), (begin, end))
         if other != (begin, end):
             pair = f"{_name(text, *other)} and {_name(text, begin, end)}"
-            messages.append(f"{pair} have the same pieces; the model can hardly tell them apart")
+            messages.append(f"{pair} have the same subwords; the model can hardly tell them apart")
     return messages
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from .pieces import Pieces
+from .subwords import Subwords
 from .words import NO_LETTERS, WordTable
 
 __all__ = ["SpanTable", "enumerate_spans", "given_spans", "merge_spans"]
@@ -19,8 +19,8 @@ class SpanTable:
 
     Attributes:
         offsets: ``[S, 2]`` code points, end exclusive.
-        begin: ``[S]`` first piece.
-        end: ``[S]`` one past the last piece.
+        begin: ``[S]`` first subword.
+        end: ``[S]`` one past the last subword.
         word: ``[S]`` first word.
         width: ``[S]`` words.
         case: ``[S, 2]`` letter-case classes of the first and the last word.
@@ -51,28 +51,28 @@ class SpanTable:
 
 
 def enumerate_spans(
-    words: WordTable, pieces: Pieces, max_words: int, max_pieces: int, *, across_lines: bool = False
+    words: WordTable, subwords: Subwords, max_words: int, max_subwords: int, *, across_lines: bool = False
 ) -> SpanTable:
     """Return all spans of whole words that are short enough.
 
-    They begin and end at words that have pieces, hold a letter or a digit, and lie within one line (`WordTable.line`).
+    They begin and end at words that have subwords, hold a letter or a digit, and lie in one line (`WordTable.line`).
 
     Args:
         words: The words of the text.
-        pieces: Its pieces.
+        subwords: Its subwords.
         max_words: Longest span in words.
-        max_pieces: Longest span in pieces.
+        max_subwords: Longest span in subwords.
         across_lines: Also those that leave a line within a block, of which only known names are mentions.
     """
     first, last = [], []
-    starts = np.flatnonzero(pieces.first >= 0)
+    starts = np.flatnonzero(subwords.first >= 0)
     stretch = words.block if across_lines else words.line
     # Words with letters or digits before each word.
     spoken = np.concatenate([[0], np.cumsum(words.case != NO_LETTERS)])
     for width in range(1, max_words + 1):
         i = starts[starts + width <= len(words)]
         j = i + width - 1
-        fits = (pieces.last[j] >= 0) & (pieces.last[j] - pieces.first[i] < max_pieces)
+        fits = (subwords.last[j] >= 0) & (subwords.last[j] - subwords.first[i] < max_subwords)
         fits &= (stretch[i] == stretch[j]) & (spoken[j + 1] > spoken[i])
         first.append(i[fits])
         last.append(j[fits])
@@ -81,21 +81,21 @@ def enumerate_spans(
     i, j = i[order], j[order]
     offsets = np.stack([words.begin[i], words.end[j]], axis=1)
     case = np.stack([words.case[i], words.case[j]], axis=1)
-    return SpanTable(offsets, pieces.first[i], pieces.last[j] + 1, i, j - i + 1, case, offsets)
+    return SpanTable(offsets, subwords.first[i], subwords.last[j] + 1, i, j - i + 1, case, offsets)
 
 
 def given_spans(
-    offsets: Sequence[tuple[int, int]], words: WordTable, pieces: Pieces
+    offsets: Sequence[tuple[int, int]], words: WordTable, subwords: Subwords
 ) -> tuple[SpanTable, list[tuple[int, int]]]:
-    """Spans at given offsets, which need not be whole words: they take every piece that they touch.
+    """Spans at given offsets, which need not be whole words: they take every subword that they touch.
 
     Returns:
-        The spans in reading order, and the offsets that touch no piece and had to be dropped.
+        The spans in reading order, and the offsets that touch no subword and had to be dropped.
     """
     rows, dropped = [], []
     for begin, end in sorted(offsets):
-        first = int(np.searchsorted(pieces.end, begin, side="right"))
-        stop = int(np.searchsorted(pieces.begin, end, side="left"))
+        first = int(np.searchsorted(subwords.end, begin, side="right"))
+        stop = int(np.searchsorted(subwords.begin, end, side="left"))
         word = int(np.searchsorted(words.end, begin, side="right"))
         word_stop = int(np.searchsorted(words.begin, end, side="left"))
         if stop <= first or word_stop <= word:

@@ -1,4 +1,4 @@
-"""Cutting a row of pieces into windows that an encoder can take."""
+"""Cutting a row of subwords into windows that an encoder can take."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ __all__ = ["Windows", "lay_out_windows"]
 
 @dataclass(frozen=True)
 class Windows:
-    """Windows over the pieces of a document.
+    """Windows over the subwords of a document.
 
     Attributes:
-        bounds: First piece and end (exclusive) of each of the W windows.
-        window: ``[T]`` the window in which each piece is read.
+        bounds: First subword and end (exclusive) of each of the W windows.
+        window: ``[T]`` the window in which each subword is read.
         offset: ``[T]`` its place there, special tokens not counted.
 
     Example:
@@ -34,17 +34,17 @@ class Windows:
 def lay_out_windows(
     count: int, word_ends: np.ndarray, sentence_ends: np.ndarray, capacity: int, overlap: int = 0
 ) -> Windows:
-    """Windows of at most `capacity` pieces, cut after sentences, else after words, else anywhere.
+    """Windows of at most `capacity` subwords, cut after sentences, else after words, else anywhere.
 
     A sentence end is taken only in the second half of a window, so that windows stay few. With an overlap,
-    a piece of two windows is read in the one where it has more context on its shorter side.
+    a subword of two windows is read in the one where it has more context on its shorter side.
 
     Args:
-        count: Pieces T.
-        word_ends: Piece positions (exclusive ends) after which a word ends, ascending.
+        count: Subwords T.
+        word_ends: Subword positions (exclusive ends) after which a word ends, ascending.
         sentence_ends: The same for sentences.
-        capacity: Pieces a window without special tokens, at least 1.
-        overlap: Pieces that neighbouring windows share, less than `capacity`.
+        capacity: Subwords a window without special tokens, at least 1.
+        overlap: Subwords that neighbouring windows share, less than `capacity`.
     """
     bounds: list[tuple[int, int]] = []
     start = 0
@@ -58,7 +58,7 @@ def lay_out_windows(
         bounds.append((start, stop))
         if stop == count:
             break
-        # The next window must begin later than this one, also when it begins with pieces of it.
+        # The next window must begin later than this one, also when it begins with subwords of it.
         begin = stop - min(overlap, stop - start - 1)
         start = _last_within(word_ends, start, begin) or begin if overlap else stop
     window = np.zeros(count, dtype=np.int64)

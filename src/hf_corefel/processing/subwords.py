@@ -1,4 +1,4 @@
-"""Word pieces of a text and the words that they belong to, for any tokenizer."""
+"""Subwords of a text and the words that they belong to, for any tokenizer."""
 
 from __future__ import annotations
 
@@ -10,28 +10,27 @@ import numpy as np
 from .reading import Reading, read
 from .words import WordTable
 
-__all__ = ["PieceTokenizer", "Pieces"]
+__all__ = ["SubwordTokenizer", "Subwords"]
 
 
 @dataclass(frozen=True)
-class Pieces:
-    """The pieces of a text without special tokens.
+class Subwords:
+    """The subwords of a text without special tokens.
 
     Attributes:
         ids: ``[T]`` ids in the encoder's vocabulary.
-        begin: ``[T]`` first code point of each piece in the text.
+        begin: ``[T]`` first code point of each subword in the text.
         end: ``[T]`` its end, exclusive.
-        first: ``[M]`` first piece of each word, -1 for a word without pieces. Neighbouring words share a piece that
-            covers both.
-        last: ``[M]`` last piece of each word, inclusive, -1 likewise.
+        first: ``[M]`` first subword of each word, -1 for a word without any. Neighbours share one that covers both.
+        last: ``[M]`` last subword of each word, inclusive, -1 likewise.
 
     Example:
         >>> import numpy as np
-        >>> from hf_corefel.processing import Pieces
-        >>> pieces = Pieces(
+        >>> from hf_corefel.processing import Subwords
+        >>> subwords = Subwords(
         ...     np.array([7, 8]), begin=np.array([0, 4]), end=np.array([4, 8]), first=np.array([0]), last=np.array([1])
         ... )
-        >>> len(pieces)
+        >>> len(subwords)
         2
     """
 
@@ -45,21 +44,21 @@ class Pieces:
         return len(self.ids)
 
 
-class PieceTokenizer:
-    """Splits a whole text into pieces with offsets, whatever the kind of tokenizer.
+class SubwordTokenizer:
+    """Splits a whole text into subwords with offsets, whatever the kind of tokenizer.
 
     Args:
         tokenizer: A transformers tokenizer. A fast one reads the raw text and gives offsets itself; a slow one, which
-            gives none, is asked word by word, and every piece of a word gets the word's offsets.
+            gives none, is asked word by word, and every subword of a word gets the word's offsets.
 
     Example:
         >>> from transformers import AutoTokenizer
         >>> from hf_corefel import bundled_checkpoint
-        >>> from hf_corefel.processing import PieceTokenizer, read, split_words
-        >>> split_pieces = PieceTokenizer(AutoTokenizer.from_pretrained(bundled_checkpoint()))
+        >>> from hf_corefel.processing import SubwordTokenizer, read, split_words
+        >>> split_subwords = SubwordTokenizer(AutoTokenizer.from_pretrained(bundled_checkpoint()))
         >>> reading = read("Brandvik smiled.")
-        >>> pieces = split_pieces(reading, split_words(reading, None))
-        >>> len(pieces) > 3
+        >>> subwords = split_subwords(reading, split_words(reading, None))
+        >>> len(subwords) > 3
         True
     """
 
@@ -80,8 +79,8 @@ class PieceTokenizer:
                 return list(full[:at]), list(full[at + len(plain) :])
         return [], []
 
-    def __call__(self, text: str | Reading, words: WordTable) -> Pieces:
-        """Pieces of the plain form of a text; those of a word are the ones that overlap it, which another may share.
+    def __call__(self, text: str | Reading, words: WordTable) -> Subwords:
+        """Subwords of the plain form of a text; those of a word are the ones that overlap it, which another may share.
 
         What reads like a special token ("[SEP]", "<s>") is text.
         """
@@ -91,15 +90,15 @@ class PieceTokenizer:
         else:
             ids, offsets = self._word_by_word(reading.source, words)
         begin, end = offsets[:, 0], offsets[:, 1]
-        # Found by offsets alone: byte-level pieces begin with a blank, and those of any kind may span words.
+        # Found by offsets alone: byte-level subwords begin with a blank, and those of any kind may span words.
         first = np.searchsorted(end, words.begin, side="right")
         last = np.searchsorted(begin, words.end, side="left") - 1
         empty = first > last
         first[empty], last[empty] = -1, -1
-        return Pieces(ids, begin, end, first, last)
+        return Subwords(ids, begin, end, first, last)
 
     def _as_text(self, reading: Reading) -> tuple[np.ndarray, np.ndarray]:
-        """Ids and offsets of the pieces of a whole text, none of them a special token."""
+        """Ids and offsets of the subwords of a whole text, none of them a special token."""
         for left in (2, 1, 0):
             encoded = self.tokenizer(
                 reading.text, add_special_tokens=False, return_offsets_mapping=True, truncation=False, verbose=False
@@ -124,14 +123,14 @@ class PieceTokenizer:
             # Byte-level vocabularies tell a word after a blank from one that is glued to the word before.
             apart = begin > 0 and text[begin - 1].isspace()
             tokens = self.tokenizer.tokenize(read(text[begin:end]).text, is_split_into_words=apart)
-            pieces = self.tokenizer.convert_tokens_to_ids(tokens)
-            ids += pieces
-            offsets += [(begin, end)] * len(pieces)
+            subwords = self.tokenizer.convert_tokens_to_ids(tokens)
+            ids += subwords
+            offsets += [(begin, end)] * len(subwords)
         return np.array(ids, dtype=np.int64), np.array(offsets, dtype=np.int64).reshape(-1, 2)
 
 
 def _to_source(reading: Reading, offsets: np.ndarray) -> np.ndarray:
-    """Offsets ``[T, 2]`` in the source of a text, of pieces of its plain form; an empty piece stays empty."""
+    """Offsets ``[T, 2]`` in the source of a text, of subwords of its plain form; an empty subword stays empty."""
     if len(offsets) == 0:
         return offsets
     begins = np.append(reading.begin, len(reading.source))[offsets[:, 0]]

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import BertTokenizerFast, PreTrainedTokenizer
 
-from hf_corefel.processing import PieceTokenizer, split_words
+from hf_corefel.processing import SubwordTokenizer, split_words
 
 TEXTS = [
     "",
@@ -27,7 +27,7 @@ _CHARACTERS = st.sampled_from("aAbBeEn1.,'-_ \t\n\r\u00a0é\u0301東👩\u200d�
 texts = st.one_of(st.text(max_size=30), st.text(_CHARACTERS, max_size=30))
 
 
-@pytest.fixture(scope="session", params=["wordpiece_tokenizer", "byte_level_tokenizer", "unigram", "slow"])
+@pytest.fixture(scope="session", params=["subwords_tokenizer", "byte_level_tokenizer", "unigram", "slow"])
 def tokenizer(request: pytest.FixtureRequest) -> Any:
     if request.param == "slow":
         return _LetterTokenizer(pad_token="<pad>", unk_token="<unk>", cls_token="<cls>")
@@ -35,18 +35,24 @@ def tokenizer(request: pytest.FixtureRequest) -> Any:
 
 
 def _unigram() -> Any:
-    """A tokenizer in SentencePiece's way: pieces begin with the blank before them."""
+    """A tokenizer in SentencePiece's way: subwords begin with the blank before them."""
     from tokenizers import Tokenizer, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 
-    pieces = [("<unk>", 0.0), ("\u2581", -3.0), ("\u2581Be", -2.0), ("'s", -2.0), *((c, -5.0) for c in "aAbBeEn1.,'-")]
-    tokenizer = Tokenizer(models.Unigram(pieces, unk_id=0))
+    subwords = [
+        ("<unk>", 0.0),
+        ("\u2581", -3.0),
+        ("\u2581Be", -2.0),
+        ("'s", -2.0),
+        *((c, -5.0) for c in "aAbBeEn1.,'-"),
+    ]
+    tokenizer = Tokenizer(models.Unigram(subwords, unk_id=0))
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token="<unk>", pad_token="<unk>")
 
 
 class _LetterTokenizer(PreTrainedTokenizer):
-    """A tokenizer without offsets: one piece a letter, one special token in front."""
+    """A tokenizer without offsets: one subword a letter, one special token in front."""
 
     def __init__(self, **kwargs: Any) -> None:
         letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.,'-!"
@@ -75,47 +81,47 @@ class _LetterTokenizer(PreTrainedTokenizer):
         return [self.ids["<cls>"], *token_ids_0]
 
 
-def check_pieces(tokenizer: Any, text: str) -> None:
+def check_subwords(tokenizer: Any, text: str) -> None:
     words = split_words(text)
-    pieces = PieceTokenizer(tokenizer)(text, words)
-    count = len(pieces)
-    assert pieces.ids.dtype == pieces.begin.dtype == pieces.end.dtype == np.int64
-    assert len(pieces.begin) == len(pieces.end) == count
-    assert len(pieces.first) == len(pieces.last) == len(words)
-    assert (pieces.begin >= 0).all() and (pieces.end <= len(text)).all()
+    subwords = SubwordTokenizer(tokenizer)(text, words)
+    count = len(subwords)
+    assert subwords.ids.dtype == subwords.begin.dtype == subwords.end.dtype == np.int64
+    assert len(subwords.begin) == len(subwords.end) == count
+    assert len(subwords.first) == len(subwords.last) == len(words)
+    assert (subwords.begin >= 0).all() and (subwords.end <= len(text)).all()
     # Reading order, on which the search for given spans relies.
-    assert (np.diff(pieces.begin) >= 0).all() and (np.diff(pieces.end) >= 0).all()
+    assert (np.diff(subwords.begin) >= 0).all() and (np.diff(subwords.end) >= 0).all()
     for w, (begin, end) in enumerate(zip(words.begin, words.end, strict=True)):
-        overlapping = np.flatnonzero((pieces.begin < end) & (pieces.end > begin)).tolist()
+        overlapping = np.flatnonzero((subwords.begin < end) & (subwords.end > begin)).tolist()
         # Neighbours all of them, so that the first and the last tell them all.
         assert not overlapping or overlapping == list(range(overlapping[0], overlapping[-1] + 1))
         expected = (overlapping[0], overlapping[-1]) if overlapping else (-1, -1)
-        assert (pieces.first[w], pieces.last[w]) == expected
+        assert (subwords.first[w], subwords.last[w]) == expected
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_the_pieces_of_a_word_are_those_that_overlap_it(tokenizer: Any, text: str) -> None:
-    check_pieces(tokenizer, text)
+def test_the_subwords_of_a_word_are_those_that_overlap_it(tokenizer: Any, text: str) -> None:
+    check_subwords(tokenizer, text)
 
 
 @given(text=texts)
 @settings(max_examples=150, deadline=None)
-def test_pieces_of_any_text(wordpiece_tokenizer: Any, byte_level_tokenizer: Any, text: str) -> None:
-    check_pieces(wordpiece_tokenizer, text)
-    check_pieces(byte_level_tokenizer, text)
+def test_subwords_of_any_text(subwords_tokenizer: Any, byte_level_tokenizer: Any, text: str) -> None:
+    check_subwords(subwords_tokenizer, text)
+    check_subwords(byte_level_tokenizer, text)
 
 
 def tokens_of_words(tokenizer: Any, text: str) -> list[list[str]]:
     words = split_words(text)
-    pieces = PieceTokenizer(tokenizer)(text, words)
+    subwords = SubwordTokenizer(tokenizer)(text, words)
     return [
-        tokenizer.convert_ids_to_tokens(pieces.ids[first : last + 1].tolist()) if first >= 0 else []
-        for first, last in zip(pieces.first.tolist(), pieces.last.tolist(), strict=True)
+        tokenizer.convert_ids_to_tokens(subwords.ids[first : last + 1].tolist()) if first >= 0 else []
+        for first, last in zip(subwords.first.tolist(), subwords.last.tolist(), strict=True)
     ]
 
 
-def test_wordpieces_of_words(wordpiece_tokenizer: Any) -> None:
-    assert tokens_of_words(wordpiece_tokenizer, "Anna  Bergen, \u200d É!") == [
+def test_subwords_of_words(subwords_tokenizer: Any) -> None:
+    assert tokens_of_words(subwords_tokenizer, "Anna  Bergen, \u200d É!") == [
         ["anna"],
         ["berg", "##en"],
         [","],
@@ -125,8 +131,8 @@ def test_wordpieces_of_words(wordpiece_tokenizer: Any) -> None:
     ]
 
 
-def test_byte_level_pieces_of_words(byte_level_tokenizer: Any) -> None:
-    # The blank that stands alone before the second word belongs to none, a piece over two words to both.
+def test_byte_level_subwords_of_words(byte_level_tokenizer: Any) -> None:
+    # The blank that stands alone before the second word belongs to none, a subword over two words to both.
     assert tokens_of_words(byte_level_tokenizer, "an  Ber's é") == [
         ["an"],
         ["ĠB", "er"],
@@ -136,17 +142,17 @@ def test_byte_level_pieces_of_words(byte_level_tokenizer: Any) -> None:
     ]
 
 
-def test_unigram_pieces_of_words() -> None:
+def test_unigram_subwords_of_words() -> None:
     assert tokens_of_words(_unigram(), "an  Be b") == [["\u2581", "a", "n"], ["\u2581Be"], ["b"]]
 
 
-def test_pieces_without_offsets_take_those_of_their_word(tokenizer: Any) -> None:
+def test_subwords_without_offsets_take_those_of_their_word(tokenizer: Any) -> None:
     if tokenizer.is_fast:
-        assert PieceTokenizer(tokenizer)("ab", split_words("ab")).end.max() == 2
+        assert SubwordTokenizer(tokenizer)("ab", split_words("ab")).end.max() == 2
         return
-    pieces = PieceTokenizer(tokenizer)("Anna met", split_words("Anna met"))
-    assert list(zip(pieces.begin.tolist(), pieces.end.tolist(), strict=True)) == [(0, 4)] * 4 + [(5, 8)] * 3
-    assert pieces.first.tolist() == [0, 4] and pieces.last.tolist() == [3, 6]
+    subwords = SubwordTokenizer(tokenizer)("Anna met", split_words("Anna met"))
+    assert list(zip(subwords.begin.tolist(), subwords.end.tolist(), strict=True)) == [(0, 4)] * 4 + [(5, 8)] * 3
+    assert subwords.first.tolist() == [0, 4] and subwords.last.tolist() == [3, 6]
 
 
 class _ByteLikeTokenizer(_LetterTokenizer):
@@ -176,7 +182,7 @@ def test_slow_bert_reads_as_the_fast_one_does(tmp_path: Path) -> None:
     text = "Anna  Bergen's\u00a0é, 👩\u200d👧 \u0000\r\nmet. 東京"
     assert tokens_of_words(slow, text) == tokens_of_words(fast, text)
     assert tokens_of_words(slow, text)[:4] == [["anna"], ["berg", "##en"], ["'"], ["s"]]
-    check_pieces(slow, text)
+    check_subwords(slow, text)
 
 
 def _slow_bert() -> Any:
@@ -187,24 +193,24 @@ def _slow_bert() -> Any:
     return module.BertTokenizerLegacy
 
 
-def test_special_tokens_are_read_off(wordpiece_tokenizer: Any, byte_level_tokenizer: Any) -> None:
+def test_special_tokens_are_read_off(subwords_tokenizer: Any, byte_level_tokenizer: Any) -> None:
     def around(tokenizer: Any) -> tuple[list[int], list[int]]:
-        splitter = PieceTokenizer(tokenizer)
+        splitter = SubwordTokenizer(tokenizer)
         return splitter.prefix, splitter.suffix
 
-    assert around(wordpiece_tokenizer) == ([2], [3])
+    assert around(subwords_tokenizer) == ([2], [3])
     assert around(byte_level_tokenizer) == ([0], [2])
     assert around(_LetterTokenizer(cls_token="<cls>")) == ([2], [])
     assert around(_unigram()) == ([], [])
 
 
-def test_halves_of_characters_are_read_as_unknown(wordpiece_tokenizer: Any) -> None:
+def test_halves_of_characters_are_read_as_unknown(subwords_tokenizer: Any) -> None:
     text = "Anna \ud83d Berg"
-    assert tokens_of_words(wordpiece_tokenizer, text) == [["anna"], [], ["berg"]]
-    pieces = PieceTokenizer(wordpiece_tokenizer)(text, split_words(text))
-    assert pieces.end.tolist()[-1] == len(text)
+    assert tokens_of_words(subwords_tokenizer, text) == [["anna"], [], ["berg"]]
+    subwords = SubwordTokenizer(subwords_tokenizer)(text, split_words(text))
+    assert subwords.end.tolist()[-1] == len(text)
 
 
-def test_texts_longer_than_the_tokenizer_likes_stay_whole(wordpiece_tokenizer: Any) -> None:
+def test_texts_longer_than_the_tokenizer_likes_stay_whole(subwords_tokenizer: Any) -> None:
     text = "anna " * 3000
-    assert len(PieceTokenizer(wordpiece_tokenizer)(text, split_words(text))) == 3000
+    assert len(SubwordTokenizer(subwords_tokenizer)(text, split_words(text))) == 3000
