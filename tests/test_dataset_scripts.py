@@ -141,7 +141,7 @@ def test_gum_is_exported_in_chosen_configurations(gum: Path, tmp_path: Path) -> 
     assert module.main(module.Gum, ["--data-dir", str(gum), "--out", str(out), "--config", "named"]) == 0
     assert sorted(path.name for path in out.iterdir()) == ["README.md", "named"]
     built = exported(out, None, tmp_path / "cache")
-    assert documents(built["validation"]) == list(read_gum(gum, "dev", mentions="named"))
+    assert documents(built["validation"]) == list(read_gum(gum, "dev", mention_scope="named"))
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,20 @@
-"""Modules under the names that they had in version 0.1.0: still found, with a `DeprecationWarning`."""
+"""Modules and arguments under the names that they had in version 0.1.0: still taken, with a `DeprecationWarning`."""
 
 from __future__ import annotations
 
+import functools
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import Any, TypeVar, cast
 
-__all__ = ["MOVED", "find_moved_modules", "module_that_moved"]
+__all__ = ["MOVED", "find_moved_modules", "module_that_moved", "renamed_argument"]
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 MOVED = {
     "annotating": "decoding.annotating",
@@ -60,3 +64,22 @@ def find_moved_modules() -> None:
     """Let ``import`` find the old names, once however often it is asked."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.append(_Finder())
+
+
+def renamed_argument(old: str, new: str) -> Callable[[F], F]:
+    """Return a decorator of functions that take a keyword argument under its name of old, too."""
+
+    def decorate(function: F) -> F:
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if old in kwargs:
+                if new in kwargs:
+                    raise TypeError(f"{function.__name__}: {old} is now {new}; give one of them")
+                text = f"{function.__name__}: the argument {old} is now {new}"
+                warnings.warn(text, DeprecationWarning, stacklevel=2)
+                kwargs[new] = kwargs.pop(old)
+            return function(*args, **kwargs)
+
+        return cast(F, call)
+
+    return decorate

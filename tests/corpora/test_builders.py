@@ -151,8 +151,8 @@ def test_gum(gum: Path, tmp_path: Path) -> None:
     assert documents(built["validation"]) == list(read_gum(gum, "dev"))
     assert len(built["test"][0]["clusters"]) == 1
     with pytest.warns(UserWarning, match="GUM_d is masked"):
-        named = hf_corefel.load_gum(gum, mentions="named", cache_dir=tmp_path)
-    assert documents(named["test"]) == list(read_gum(gum, "test", mentions="named"))
+        named = hf_corefel.load_gum(gum, mention_scope="named", cache_dir=tmp_path)
+    assert documents(named["test"]) == list(read_gum(gum, "test", mention_scope="named"))
     assert named["test"][0]["clusters"] == []
 
 
@@ -229,7 +229,7 @@ def test_what_cannot_be_loaded(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"GUM needs data_dir=the folder with splits\.md"):
         GumBuilder(cache_dir=str(tmp_path), config_name="all").download_and_prepare()
     with pytest.raises(ValueError, match="BuilderConfig"):
-        hf_corefel.load_gum(tmp_path, mentions="some", cache_dir=tmp_path)  # type: ignore[arg-type]
+        hf_corefel.load_gum(tmp_path, mention_scope="some", cache_dir=tmp_path)  # type: ignore[arg-type]
 
 
 def test_an_unknown_split(dwie: Path, tmp_path: Path) -> None:

@@ -85,12 +85,12 @@ def test_named_mentions(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match="cluster e1 has a mention at the place of one of cluster e2"):
         (everything,) = read_corefud(path)
     assert surfaces(everything) == [(None, ["the Berg man"]), (None, ["Berg"])]
-    (named,) = read_corefud(path, mentions="named")
+    (named,) = read_corefud(path, mention_scope="named")
     assert surfaces(named) == [(None, ["the Berg man"]), (None, ["Berg"])]
     bare = write(tmp_path / "b.conllu", document("d", row(1, "Berg", "Entity=(e1)", "PROPN")), fields="eid-etype")
     assert surfaces(next(read_corefud(bare))) == [(None, ["Berg"])]
     with pytest.raises(CorpusError, match=r"b\.conllu:3: named mentions need the field head or minspan"):
-        list(read_corefud(bare, mentions="named"))
+        list(read_corefud(bare, mention_scope="named"))
 
 
 MALFORMED = {
@@ -147,5 +147,5 @@ def test_splits_and_masked_texts(tmp_path: Path) -> None:
         assert [read.id for read in read_corefud(tmp_path, "dev")] == ["dev"]
     with pytest.raises(ValueError, match="split 'test'"):
         list(read_corefud(tmp_path, "test"))
-    with pytest.raises(ValueError, match="mentions must be 'all' or 'named'"):
-        list(read_corefud(tmp_path, mentions="some"))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="mention_scope must be 'all' or 'named'"):
+        list(read_corefud(tmp_path, mention_scope="some"))  # type: ignore[arg-type]

@@ -69,6 +69,15 @@ def clusters(document: Document) -> list[tuple[str | None, list[str]]]:
     return [(c.entity, [m.text or "" for m in c.mentions]) for c in document.clusters or []]
 
 
+def test_the_mention_scope_is_taken_under_its_old_name(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.conllu", HEAD + BODY)
+    with pytest.warns(DeprecationWarning, match="read_gum: the argument mentions is now mention_scope"):
+        old = list(read_gum(path, mentions="named"))  # type: ignore[call-arg]
+    assert old == list(read_gum(path, mention_scope="named"))
+    with pytest.raises(TypeError, match="give one of them"):
+        read_gum(path, mentions="named", mention_scope="named")  # type: ignore[call-arg]
+
+
 def test_text_words_and_clusters(tmp_path: Path) -> None:
     (document,) = read_gum(write(tmp_path / "GUM_news_mayor.conllu", HEAD + BODY))
     assert (document.id, document.text) == ("GUM_news_mayor", TEXT)
@@ -85,14 +94,14 @@ def test_text_words_and_clusters(tmp_path: Path) -> None:
 
 
 def test_named_mentions_have_a_proper_noun_in_their_head(tmp_path: Path) -> None:
-    (document,) = read_gum(write(tmp_path / "a.conllu", HEAD + BODY), mentions="named")
+    (document,) = read_gum(write(tmp_path / "a.conllu", HEAD + BODY), mention_scope="named")
     assert clusters(document) == [
         ("Bergen,_Norway", ["Bergen"]),
         (None, ["Mira", "Holt-Moen"]),
         ("Mira_Holt-Moen", ["Mira Holt-Moen", "Holt"]),
     ]
-    with pytest.raises(ValueError, match="mentions must be 'all' or 'named'; got 'some'"):
-        next(read_gum(tmp_path, mentions="some"))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="mention_scope must be 'all' or 'named'; got 'some'"):
+        next(read_gum(tmp_path, mention_scope="some"))  # type: ignore[arg-type]
 
 
 def test_a_cluster_keeps_the_entity_of_mentions_that_are_not_named(tmp_path: Path) -> None:
@@ -100,7 +109,7 @@ def test_a_cluster_keeps_the_entity_of_mentions_that_are_not_named(tmp_path: Pat
         row(1, "It", "PRON", f"Entity={opening('1', '1', 'Oslo')})"),
         row(2, "Oslo", "PROPN", f"Entity={opening('1')})"),
     ]
-    (document,) = read_gum(write(tmp_path / "a.conllu", rows), mentions="named")
+    (document,) = read_gum(write(tmp_path / "a.conllu", rows), mention_scope="named")
     assert (document.id, clusters(document)) == ("a", [("Oslo", ["Oslo"])])
 
 
@@ -251,9 +260,9 @@ def test_a_head_outside_its_mention(tmp_path: Path, minspan: str) -> None:
     path = write(tmp_path / "a.conllu", simple(entity=f"Entity={opening('1', minspan)})"))
     assert clusters(next(read_gum(path))) == [(None, ["Oslo"])]
     with pytest.raises(CorpusError, match=rf"a\.conllu:3: minspan '{minspan}' of a mention of 1 tokens"):
-        list(read_gum(path, mentions="named"))
+        list(read_gum(path, mention_scope="named"))
     with pytest.warns(UserWarning, match="mention dropped: .*minspan"):
-        assert clusters(next(read_gum(path, mentions="named", strict=False))) == []
+        assert clusters(next(read_gum(path, mention_scope="named", strict=False))) == []
 
 
 def test_two_entities_of_a_cluster(tmp_path: Path) -> None:

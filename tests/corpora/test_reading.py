@@ -49,7 +49,7 @@ def test_gum(tmp_path: Path) -> None:
     counts = [
         len(document.clusters or [])
         for kinds in ("named", "all")
-        for document in read_gold(tmp_path, "validation", mentions=kinds)  # type: ignore[arg-type]
+        for document in read_gold(tmp_path, "validation", mention_scope=kinds)  # type: ignore[arg-type]
     ]
     assert counts == [1, 2]
     (text,) = read_texts(tmp_path, "dev")

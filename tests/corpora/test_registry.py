@@ -181,7 +181,7 @@ def test_a_folder_that_none_claims_is_an_error_that_says_what_was_looked_for(tmp
             {"read_gold": lambda path: iter(())},
             r"is called as read_gold\(path, split, strict=…\), but: too many",
         ),
-        ({"scopes": ("named", "all")}, r"read_gold\(path, split, strict=…, mentions=…\), but: got an unexpected"),
+        ({"scopes": ("named", "all")}, r"read_gold\(path, split, strict=…, mention_scope=…\), but: got an unexpected"),
         ({"read_texts": lambda: iter(())}, r"read_texts is called as read_texts\(path, split\), but: too many"),
     ],
 )

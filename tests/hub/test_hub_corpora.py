@@ -108,7 +108,7 @@ def test_gum_is_pushed_again_and_loaded(hub: Any, client: Any, gum: Path) -> Non
     assert repository.private
     named = client(LOAD, name="acme/gum", config="named")
     splits = {"train": "train", "validation": "dev", "test": "test"}
-    assert named == {name: dicts(read_gum(gum, split, mentions="named")) for name, split in splits.items()}
+    assert named == {name: dicts(read_gum(gum, split, mention_scope="named")) for name, split in splits.items()}
     assert named["test"][0]["clusters"][0]["entity"] == "Oslo"
 
 

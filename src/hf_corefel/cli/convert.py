@@ -79,7 +79,7 @@ def _read(source: str, kind: str | None, split: str) -> Iterator[AnyDocument]:
         yield from read_documents(source, named)
         return
     corpus = kind or detect_format(source)
-    yield from read_gold(source, split, mentions="all", corpus_format=corpus)
+    yield from read_gold(source, split, mention_scope="all", corpus_format=corpus)
 
 
 class _UnreadableError(Exception):

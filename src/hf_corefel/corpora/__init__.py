@@ -21,7 +21,7 @@ from .dwie import (
     read_dwie_texts,
 )
 from .errors import CorpusError
-from .gum import MentionKinds, gum_splits, read_gum
+from .gum import MentionKinds, MentionScope, gum_splits, read_gum
 from .reading import (
     corpus_files,
     detect_format,
@@ -40,6 +40,7 @@ __all__ = [
     "CorpusSpec",
     "CorpusStatistics",
     "MentionKinds",
+    "MentionScope",
     "NilClusters",
     "corpus_statistics",
     "corpus_files",

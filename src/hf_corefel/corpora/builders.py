@@ -325,4 +325,4 @@ class GumBuilder(CorpusBuilder):
 
     def _documents(self, split: str) -> Iterator[Document]:
         config = self.config
-        return read_gum(config.data_dir, self.SPLITS[split], mentions=config.name, strict=config.strict)
+        return read_gum(config.data_dir, self.SPLITS[split], mention_scope=config.name, strict=config.strict)

@@ -22,7 +22,7 @@ from ..documents import Document, DocumentError
 from .conllu import ConlluDocument, Token, conllu_documents, entity_fields_of
 from .errors import CorpusError, raise_or_warn
 from .grouping import Groups
-from .gum import MentionKinds
+from .gum import MentionScope
 from .locating import corpus_folder
 from .registry import CorpusSpec
 from .split_files import SPLIT_NAMES, files_below, files_of_split
@@ -38,7 +38,7 @@ _HEAD_FIELDS = ("head", "minspan")
 
 
 def read_corefud(
-    path: str | Path, split: str = "all", *, mentions: MentionKinds = "all", strict: bool = True
+    path: str | Path, split: str = "all", *, mention_scope: MentionScope = "all", strict: bool = True
 ) -> Iterator[Document]:
     """Read the documents of CoNLL-U files with coreference, in the order of the names of the files.
 
@@ -48,7 +48,7 @@ def read_corefud(
     Args:
         path: A file, or a folder of ``*.conllu``; or one up to two levels above it.
         split: ``train``, ``dev`` or ``test``, by the names of the files (``en_gum-corefud-train.conllu``), or ``all``.
-        mentions: ``all``, or the ``named`` ones only, whose head is a proper noun.
+        mention_scope: ``all``, or the ``named`` ones only, whose head is a proper noun.
         strict: Raises on a malformed document, and an entity that differs within a cluster; otherwise warns and leaves
             the document out, or takes the first entity.
 
@@ -56,22 +56,22 @@ def read_corefud(
         CorpusError: When there are no files or one is malformed; the message has the file and the line.
         ValueError: When there are no files of the split.
     """
-    if mentions not in ("all", "named"):
-        raise ValueError(f"mentions must be 'all' or 'named'; got {mentions!r}")
+    if mention_scope not in ("all", "named"):
+        raise ValueError(f"mention_scope must be 'all' or 'named'; got {mention_scope!r}")
     for file in files_of_split(corpus_folder(path, "corefud"), split, _FILES, "CoNLL-U files"):
         try:
-            yield from _read_file(file, mentions, strict)
+            yield from _read_file(file, mention_scope, strict)
         except CorpusError as error:  # a line that is not UTF-8
             raise_or_warn(error, strict, "rest of the file skipped")
 
 
-def _read_file(file: Path, mentions: MentionKinds, strict: bool) -> Iterator[Document]:
+def _read_file(file: Path, mention_scope: MentionScope, strict: bool) -> Iterator[Document]:
     for source in conllu_documents(file, strict=strict):
         if _is_masked(source.text):
             warnings.warn(f"skipped: {file}: {source.id} is masked, its text has to be fetched", stacklevel=3)
             continue
         try:
-            document = _Entities(source, file, mentions, strict).document()
+            document = _Entities(source, file, mention_scope, strict).document()
         except CorpusError as error:
             raise_or_warn(error, strict, "document skipped")
         else:
@@ -97,7 +97,7 @@ class _Entities:
 
     source: ConlluDocument
     path: Path
-    kinds: MentionKinds
+    scope: MentionScope
     strict: bool
     open: dict[str, list[_Open]] = field(default_factory=dict)
     zeros: int = 0
@@ -178,7 +178,7 @@ class _Entities:
         words = [node for node in covered if not node.empty]
         if not words:
             self.zeros += 1
-        elif self.kinds == "all" or self._named(opened, covered):
+        elif self.scope == "all" or self._named(opened, covered):
             self.groups.add(group, words[0].begin, words[-1].end, where)
 
     def _named(self, opened: _Open, covered: list[Token]) -> bool:

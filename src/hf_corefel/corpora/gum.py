@@ -18,14 +18,16 @@ from typing import Literal
 from urllib.parse import unquote
 
 from ..documents import Cluster, Document, DocumentError, Mention
+from ..moved import renamed_argument
 from .conllu import ConlluDocument, Token, conllu_documents, entity_fields_of
 from .errors import CorpusError, numbered_lines, raise_or_warn
 from .locating import corpus_folder
 from .registry import CorpusSpec
 
-__all__ = ["GUM", "MentionKinds", "gum_splits", "read_gum"]
+__all__ = ["GUM", "MentionKinds", "MentionScope", "gum_splits", "read_gum"]
 
-MentionKinds = Literal["all", "named"]
+MentionScope = Literal["all", "named"]
+MentionKinds = MentionScope  # its name in version 0.1.0
 
 SPLITS_FILE = "splits.md"
 _BRACKET = re.compile(r"\([^()]*\)?|[^()]+\)")
@@ -34,8 +36,9 @@ _FIELDS = ("GRP", "etype", "infstat", "salience", "centering", "minspan", "link"
 _MINSPAN = _FIELDS.index("minspan")
 
 
+@renamed_argument("mentions", "mention_scope")
 def read_gum(
-    folder: str | Path, split: str = "all", *, mentions: MentionKinds = "all", strict: bool = True
+    folder: str | Path, split: str = "all", *, mention_scope: MentionScope = "all", strict: bool = True
 ) -> Iterator[Document]:
     """Reads the documents of a split in the order of their file names.
 
@@ -51,20 +54,20 @@ def read_gum(
             ``dep``, or one CoNLL-U file, which may hold several documents.
         split: A heading of ``splits.md`` (``train``, ``dev``, ``test``; ``test2`` is the GENTLE corpus), or ``all``
             files that are there, for which ``splits.md`` is not needed.
-        mentions: ``all``, or the ``named`` ones only, whose head has a proper noun.
+        mention_scope: ``all``, or the ``named`` ones only, whose head has a proper noun.
         strict: Raises on a malformed file, a file of the split that is missing, and an entity that differs within a
             cluster; otherwise warns and leaves out the file, or the mention, or takes the first entity.
 
     Raises:
         CorpusError: When there are no files or one is malformed; the message has the file and the line.
     """
-    if mentions not in ("all", "named"):
-        raise ValueError(f"mentions must be 'all' or 'named'; got {mentions!r}")
+    if mention_scope not in ("all", "named"):
+        raise ValueError(f"mention_scope must be 'all' or 'named'; got {mention_scope!r}")
     for path in _files(corpus_folder(folder, "gum"), split, strict):
         try:
             for source in conllu_documents(path, strict=strict):
                 if any(character.isalnum() for character in source.text):
-                    yield _document(source, path, mentions, strict)
+                    yield _document(source, path, mention_scope, strict)
                 else:
                     warnings.warn(f"skipped: {path}: {source.id} is masked, its text has to be fetched", stacklevel=2)
         except CorpusError as error:
@@ -123,7 +126,7 @@ class _Groups:
     """What is known of the clusters while the brackets are read."""
 
     path: Path
-    kinds: MentionKinds
+    scope: MentionScope
     strict: bool
     open: list[_Open] = field(default_factory=list)
     mentions: dict[str, list[Mention]] = field(default_factory=dict)
@@ -168,7 +171,7 @@ class _Groups:
             known = self.entities.setdefault(group, entity)
             if known != entity:
                 self.complain(opened.line, f"group {group} is {entity!r} here and {known!r} before", "ignored")
-        if self.kinds == "all" or self._named(opened, covered):
+        if self.scope == "all" or self._named(opened, covered):
             self.mentions.setdefault(group, []).append(Mention(covered[0].begin, covered[-1].end))
 
     def _named(self, opened: _Open, covered: list[Token]) -> bool:
@@ -180,8 +183,8 @@ class _Groups:
         return any(covered[int(number) - 1].pos == "PROPN" for number in numbers)
 
 
-def _document(source: ConlluDocument, path: Path, kinds: MentionKinds, strict: bool) -> Document:
-    groups = _Groups(path, kinds, strict)
+def _document(source: ConlluDocument, path: Path, scope: MentionScope, strict: bool) -> Document:
+    groups = _Groups(path, scope, strict)
     tokens = source.tokens
     for position in range(len(tokens)):
         groups.read(position, tokens)

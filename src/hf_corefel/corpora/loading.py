@@ -8,11 +8,12 @@ from typing import Any
 
 from datasets.exceptions import DatasetGenerationError
 
+from ..moved import renamed_argument
 from .aida import NilClusters
 from .brat import COREFERENCE
 from .builders import AidaBuilder, CorpusBuilder, DwieBuilder, GumBuilder
 from .errors import CorpusError
-from .gum import MentionKinds
+from .gum import MentionScope
 from .reading import detect_format
 from .spec_builder import BratBuilder, Conll2012Builder, CorefUDBuilder, DocREDBuilder, builder_of
 
@@ -117,11 +118,12 @@ def load_aida_plus(
     return load_builder(builder, split, streaming=streaming)
 
 
+@renamed_argument("mentions", "mention_scope")
 def load_gum(
     data_dir: str | Path,
     *,
     split: str | None = None,
-    mentions: MentionKinds = "all",
+    mention_scope: MentionScope = "all",
     streaming: bool = False,
     strict: bool = True,
     cache_dir: str | Path | None = None,
@@ -134,12 +136,12 @@ def load_gum(
     Args:
         data_dir: The folder with ``splits.md`` and ``dep``.
         split: As in `load_dwie`, and so are the other arguments and what is returned.
-        mentions: ``all``, or the ``named`` ones only, whose head has a proper noun.
+        mention_scope: ``all``, or the ``named`` ones only, whose head has a proper noun.
         streaming: See `load_dwie`.
         strict: See `load_dwie`.
         cache_dir: See `load_dwie`.
     """
-    builder = _builder(GumBuilder, mentions, data_dir, cache_dir, strict=strict)
+    builder = _builder(GumBuilder, mention_scope, data_dir, cache_dir, strict=strict)
     return load_builder(builder, split, streaming=streaming)
 
 
@@ -171,7 +173,7 @@ def load_corefud(
     data_dir: str | Path,
     *,
     split: str | None = None,
-    mentions: MentionKinds = "all",
+    mention_scope: MentionScope = "all",
     streaming: bool = False,
     strict: bool = True,
     cache_dir: str | Path | None = None,
@@ -181,12 +183,12 @@ def load_corefud(
     Args:
         data_dir: A folder with ``*.conllu``, such as ``CorefUD_Czech-PDT``.
         split: As in `load_conll2012`, and so are the other arguments and what is returned.
-        mentions: ``all``, or the ``named`` ones only, whose head is a proper noun.
+        mention_scope: ``all``, or the ``named`` ones only, whose head is a proper noun.
         streaming: See `load_dwie`.
         strict: See `load_dwie`.
         cache_dir: See `load_dwie`.
     """
-    builder = _builder(CorefUDBuilder, mentions, data_dir, cache_dir, strict=strict)
+    builder = _builder(CorefUDBuilder, mention_scope, data_dir, cache_dir, strict=strict)
     return load_builder(builder, split, streaming=streaming)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..documents import Document
 from .article_annotation import ArticleAnnotation
-from .gum import MentionKinds
+from .gum import MentionScope
 from .locating import corpus_files, corpus_folder, find_corpus
 from .registry import CORPORA, CorpusSpec
 
@@ -48,7 +48,7 @@ def read_gold(
     path: str | Path,
     split: str = "all",
     *,
-    mentions: MentionKinds = "named",
+    mention_scope: MentionScope = "named",
     corpus_format: str | None = None,
     strict: bool = False,
 ) -> Iterator[Document]:
@@ -57,8 +57,8 @@ def read_gold(
     Args:
         path: The corpus, as its reader takes it.
         split: As its reader takes it, or ``train``, ``validation`` and ``test``, whatever the corpus calls them.
-        mentions: ``all`` mentions or the ``named`` ones, of a corpus that has both (GUM, CorefUD); of others what is
-            annotated.
+        mention_scope: ``all`` mentions or the ``named`` ones, of a corpus that has both (GUM, CorefUD); of others what
+            is annotated.
         corpus_format: The name of the corpus in `CORPORA`; from the files when None.
         strict: Raises on malformed files.
 
@@ -67,7 +67,7 @@ def read_gold(
         ValueError: When no corpus has the name, or it has no such split.
     """
     spec, place = _corpus(path, corpus_format)
-    chosen = {"mentions": mentions} if len(spec.scopes) > 1 else {}
+    chosen = {"mention_scope": mention_scope} if len(spec.scopes) > 1 else {}
     return spec.read_gold(place, _split(spec, split), strict=strict, **chosen)
 
 
@@ -81,7 +81,7 @@ def read_texts(path: str | Path, split: str = "all", *, corpus_format: str | Non
     if spec.read_texts is not None:
         yield from spec.read_texts(place, _split(spec, split))
     else:
-        for document in read_gold(place, split, mentions="all", corpus_format=spec.name):
+        for document in read_gold(place, split, mention_scope="all", corpus_format=spec.name):
             yield Document(document.text, document.id, document.words, speakers=document.speakers)
 
 

@@ -24,7 +24,7 @@ class CorpusSpec:
     """What the package knows of a corpus; all that reads corpora goes through this.
 
     Commands and functions find a corpus by ``sniff`` or by its name, and read it by the functions here. They call them
-    as ``read_gold(path, split, strict=…)``, and with ``mentions=…`` where ``scopes`` has two.
+    as ``read_gold(path, split, strict=…)``, and with ``mention_scope=…`` where ``scopes`` has two.
 
     >>> CORPORA["gum"].title, CORPORA["gum"].splits["validation"]
     ('GUM', 'dev')
@@ -87,7 +87,7 @@ def _check(name: str, item: Any) -> None:
         raise ValueError(f"corpus {name!r}: its spec is named {item.name!r}; give both one name")
     if not item.scopes or not set(item.scopes) <= set(MENTION_SCOPES):
         raise ValueError(f"corpus {name!r}: scopes has one or both of {MENTION_SCOPES}; got {item.scopes!r}")
-    readers = {"read_gold": {"strict": True, **({"mentions": "all"} if len(item.scopes) > 1 else {})}}
+    readers = {"read_gold": {"strict": True, **({"mention_scope": "all"} if len(item.scopes) > 1 else {})}}
     readers |= {"read_annotations": {"strict": True}, "read_texts": {}}
     for field, options in readers.items():
         read = getattr(item, field)

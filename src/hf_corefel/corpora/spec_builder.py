@@ -80,7 +80,7 @@ class SpecBuilder(CorpusBuilder):
         return self._read(self._own_splits()[split], strict=self.config.strict)
 
     def _read(self, own: str, *, strict: bool) -> Iterator[Document]:
-        chosen = {"mentions": self.config.name} if len(self.SPEC.scopes) > 1 else {}
+        chosen = {"mention_scope": self.config.name} if len(self.SPEC.scopes) > 1 else {}
         yield from self.SPEC.read_gold(Path(self.config.data_dir), own, strict=strict, **chosen, **self._options())
 
     def _options(self) -> dict[str, Any]:

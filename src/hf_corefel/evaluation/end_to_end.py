@@ -14,7 +14,7 @@ from typing import Any
 
 from ..candidates import open_knowledge_base
 from ..candidates.document_candidates import entities_of_span
-from ..corpora import CORPORA, CorpusSpec, MentionKinds, corpus_files, detect_format, read_gold, read_texts
+from ..corpora import CORPORA, CorpusSpec, MentionScope, corpus_files, detect_format, read_gold, read_texts
 from ..documents import AnnotatedDocument, Document, Mention
 from ..formats import read_jsonl, write_jsonl
 from ..metrics import Scores, SpanRecall, bootstrap_interval, pronoun_recall, score_documents, span_recall
@@ -96,10 +96,10 @@ def evaluate_corpus(
     spec = CORPORA[corpus]
     kinds, mention_scope = _scopes(spec, mention_scope, pipeline.processor)
 
-    def read(texts: Sequence[Document], kinds: MentionKinds = kinds) -> list[Document]:
+    def read(texts: Sequence[Document], kinds: MentionScope = kinds) -> list[Document]:
         # Gold lacks malformed articles whose text is there, so the limit is that of the texts.
         wanted = {text.id for text in texts}
-        return [d for d in read_gold(data_dir, split, mentions=kinds, corpus_format=corpus) if d.id in wanted]
+        return [d for d in read_gold(data_dir, split, mention_scope=kinds, corpus_format=corpus) if d.id in wanted]
 
     texts = [
         replace(document, mention_scope=mention_scope)
@@ -141,7 +141,7 @@ def evaluate_corpus(
     return scores
 
 
-def _scopes(spec: CorpusSpec, wanted: str | None, processor: CorefELProcessor) -> tuple[MentionKinds, str | None]:
+def _scopes(spec: CorpusSpec, wanted: str | None, processor: CorefELProcessor) -> tuple[MentionScope, str | None]:
     """Which mentions gold has, and the scope that the model is told, None for its own."""
     first = spec.scopes[0]
     if wanted is None:
