@@ -208,6 +208,7 @@ def test_an_entity_that_is_no_candidate(pipelines: Callable[..., CorefELPipeline
             "two entities",
         ),
         ({"must_link": [[at("Oslo")]]}, "expected two or more different mentions"),
+        ({"must_link": [[(0, 31), at("Oslo")]]}, "of which one is a part of the other"),
         ({"must_link": [[at("Oslo"), (900, 901)]]}, "outside the text of 75 code points"),
         ({"must_link": [[at("Oslo"), "she"]]}, r"constraints.must_link\[0\]\[1\]: expected \[begin, end\]"),
         ({"cannot_link": [[at("Oslo"), (31, 32)]]}, r"holds no word"),

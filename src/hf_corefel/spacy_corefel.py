@@ -69,6 +69,8 @@ class CorefELComponent:
     ) -> None:
         if alignment_mode not in _MODES:
             raise ValueError(f"alignment_mode: expected one of {', '.join(_MODES)}, got {alignment_mode!r}")
+        if not isinstance(batch_size, int) or batch_size < 1:
+            raise ValueError(f"batch_size: expected a whole number from 1, got {batch_size!r}")
         self.model, self.device, self.batch_size = model, device, batch_size
         self.alignment_mode, self.set_ents, self.parameters = alignment_mode, set_ents, dict(parameters or {})
         self._pipeline: CorefELPipeline | None = None

@@ -26,6 +26,8 @@ from hf_corefel.candidates import (
     open_knowledge_base,
     write_backend_config,
 )
+from hf_corefel.candidates.document_candidates import ask
+from hf_corefel.documents import DocumentError
 from hf_corefel.kb import KnowledgeBaseError
 
 TEXT = "Anna Berg met the team in Oslo. Then she left AB-12."
@@ -210,3 +212,19 @@ def test_vectors_that_are_no_numbers_name_their_store(
 
     with pytest.raises(ValueError, match="Odd: the vector of 'ticket:AB-12' is not finite"):
         letter_processor().with_knowledge_base(Odd()).encode(TEXT)
+
+
+def test_constraints_take_entities_that_have_a_name_only(
+    annotate: CorefELPipeline,
+) -> None:
+    result = annotate(TEXT, constraints={"entities": {(26, 30): "ticket:AB-7"}})
+    assert links(result)["Oslo"] == "ticket:AB-7"
+    with pytest.raises(DocumentError, match="which is not in the knowledge base"):
+        annotate(TEXT, constraints={"entities": {(26, 30): "nothing of the kind"}})
+
+
+def test_what_is_no_answer_names_the_source(tickets: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tickets, "propose", lambda *given: None)
+    spans = QuerySpans(np.zeros((0, 2), dtype=np.int64), np.zeros((0, 2), dtype=np.int64))
+    with pytest.raises(TypeError, match=r"TicketSource.propose: expected .*Proposals, got NoneType"):
+        ask(tickets(), Document("Oslo"), spans, 4)

@@ -295,7 +295,7 @@ def test_a_folder_gets_a_file_a_text(pipeline: FakePipeline) -> None:
 def test_outputs_that_cannot_be_are_named_before_the_model_is_loaded(pipeline: FakePipeline) -> None:
     Path("file").write_text("x", encoding="utf-8")
     cases = {
-        "a.txt": "cannot write a.txt: that is a file to annotate; choose another name",
+        "a.txt": "cannot write a.txt: that is a file to read; choose another name",
         "no/such/out.html": "cannot write no/such/out.html: there is no folder no/such; make it first",
         "file/": "cannot write file/: File exists",
     }

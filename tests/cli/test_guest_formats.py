@@ -263,3 +263,44 @@ def test_streams_are_compressed_alike(folder: Path, kind: str) -> None:
         assert run("convert", "packed.gz", "back.jsonl", "--from", kind) == (0, "", "")
         (back,) = read_jsonl("back.jsonl")
         assert len(back.clusters or ()) == 2
+
+
+COLUMNS = " -" * 7
+GOOD = f"#begin document (a); part 000\na 0 0 Ada{COLUMNS} (1)\na 0 1 left{COLUMNS} -\n\n#end document\n"
+BROKEN = f"#begin document (b); part 000\nb 0 0 Bo{COLUMNS} (1\nb 0 1 left{COLUMNS} -\n\n#end document\n"
+
+
+def test_what_is_malformed_in_a_corpus_ends_the_command_unless_it_may_be_left_out(folder: Path) -> None:
+    Path("corpus").mkdir()
+    Path("corpus/a.conll").write_text(GOOD + BROKEN)
+    for source in ("corpus", "corpus/a.conll"):
+        status, _, err = run("convert", source, "out.jsonl", "-q")
+        assert status == 1 and "a.conll" in err and not Path("out.jsonl").exists()
+    assert "--lenient" in run("convert", "corpus", "out.jsonl")[2]
+    status, _, err = run("convert", "corpus", "out.jsonl", "--lenient")
+    assert status == 0 and "warning" in err
+    assert [document.id for document in read_jsonl("out.jsonl")] == ["a"]
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped", "plain"])
+def test_damaged_files_are_named(damage: str, folder: Path) -> None:
+    packed = gzip.compress(Path("in.jsonl").read_bytes() * 20)
+    middle = len(packed) // 2
+    flipped = packed[:middle] + bytes(255 - byte for byte in packed[middle : middle + 8]) + packed[middle + 8 :]
+    Path("in2.jsonl.gz").write_bytes({"cut": packed[:40], "flipped": flipped, "plain": b"hello"}[damage])
+    status, _, err = run("convert", "in2.jsonl.gz", "out.conll")
+    assert status == 1 and "in2.jsonl.gz" in err and "fault of the program" not in err
+    assert run("convert", "in.jsonl", "whole.parquet", "-q")[0] == 0
+    whole = Path("whole.parquet").read_bytes()
+    Path("cut.parquet").write_bytes(whole[: len(whole) // 2])
+    status, _, err = run("convert", "cut.parquet", "out.conll")
+    assert status == 1 and "cut.parquet" in err and "fault of the program" not in err
+
+
+def test_a_corpus_in_a_json_file_is_told_from_a_list_of_documents(folder: Path) -> None:
+    mention = {"sent_id": 0, "pos": [0, 1], "name": "Ada", "type": "PER"}
+    item = {"title": "t", "sents": [["Ada", "left"]], "vertexSet": [[mention]], "labels": []}
+    Path("dev.json").write_text(json.dumps([item]))
+    assert run("convert", "dev.json", "dev.jsonl") == (0, "", "")
+    (document,) = read_jsonl("dev.jsonl")
+    assert document.text == "Ada left" and gold(document) == {(None, frozenset({(0, 3)}))}

@@ -165,7 +165,7 @@ def test_no_input_is_written_over(commands: Callable[..., Any], tmp_path: Path) 
     for case, command in zip(cases, commands(*cases), strict=True):
         assert command.status == 1, case
         assert command.err.startswith("hf-corefel: cannot write "), case
-        assert "that is a file to annotate" in command.err
+        assert "that is a file to read" in command.err
     assert (tmp_path / source).read_bytes() == content == (tmp_path / "next.jsonl.part").read_bytes()
 
 

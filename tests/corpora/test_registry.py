@@ -208,3 +208,13 @@ def test_the_list_of_old_is_still_found() -> None:
 
     with pytest.warns(DeprecationWarning, match=r"CORPUS_FORMATS is now the registry hf_corefel\.corpora\.CORPORA"):
         assert corpora.CORPUS_FORMATS[:4] == ("dwie", "aida", "aida_plus", "gum")
+
+
+def test_a_guest_that_fails_keeps_nobody_from_the_rest(tmp_path: Path) -> None:
+    def sniff(path: Path) -> bool:
+        raise RuntimeError("no such luck")
+
+    CORPORA.register("mine", CorpusSpec("mine", "Mine", sniff, {}, lambda path, split, strict: iter(())))
+    (tmp_path / "a.conll").write_text("#begin document (a); part 000\na 0 0 Ada (1)\n\n#end document\n")
+    with pytest.warns(UserWarning, match=r"corpus 'mine': its sniff failed on .*no such luck"):
+        assert detect_format(tmp_path) == "conll2012"

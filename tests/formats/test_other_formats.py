@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from format_documents import content, documents, gold, round_trip
 from hf_corefel import Alternative, AnnotatedDocument, Cluster, Document, Mention, Parent
-from hf_corefel.documents import Turn
-from hf_corefel.formats import FORMATS, FormatLossWarning, Losses, find_writer, read_documents, write_documents
+from hf_corefel.documents import Clustering, Turn
+from hf_corefel.formats import FORMATS, FormatLossWarning, Losses, Writer, find_writer, read_documents, write_documents
 from hf_corefel.formats.files import encoded
 from hf_corefel.formats.label_studio import CONFIG
 
@@ -306,3 +306,29 @@ def test_files_that_are_none_of_the_format_are_named(tmp_path: Path, kind: str) 
         (tmp_path / "x").write_bytes(content_)
         with pytest.raises(ValueError, match="x"):
             list(read_documents(tmp_path / "x", kind))
+
+
+def test_whole_clusterings_are_counted_where_they_are_lost(tmp_path: Path) -> None:
+    clusters = (Cluster((Mention(0, 4),), "Oslo"),)
+    result = AnnotatedDocument("Oslo is old.", list(clusters), samples=[Clustering(clusters, -0.5)])
+    with pytest.warns(FormatLossWarning, match=r"samples of clusterings \(1\)"):
+        write_documents(tmp_path / "a.parquet", [result])
+
+
+def test_documents_are_taken_as_the_pipeline_gives_them(tmp_path: Path) -> None:
+    document = AnnotatedDocument("Oslo is old.", [Cluster((Mention(0, 4),), "Oslo")])
+    assert write_documents(tmp_path / "a.jsonl", [document.to_dict()]) == 1  # type: ignore[list-item]
+    assert list(read_documents(tmp_path / "a.jsonl")) == [document]
+    with pytest.raises(TypeError, match="documents: expected documents or results, got str"):
+        write_documents(tmp_path / "b.jsonl", ["Oslo is old."])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match="expected several of them, such as a list; got one AnnotatedDocument"):
+        write_documents(tmp_path / "b.jsonl", document)  # type: ignore[arg-type]
+
+
+def test_what_has_no_method_to_write_is_refused_at_once() -> None:
+    class Nothing(Writer):
+        suffixes = (".nothing",)
+
+    for item in (Nothing, Nothing()):
+        with pytest.raises(TypeError, match="has no method write"):
+            FORMATS.register("nothing", item)

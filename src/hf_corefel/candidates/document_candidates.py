@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -112,7 +112,10 @@ def ask(knowledge: object, document: Document, spans: QuerySpans, limit: int) ->
         ValueError: When the answer is none; the message names the source.
     """
     source, store = _both(knowledge)
-    proposed = source.propose(document, spans, limit)
+    proposed: Any = source.propose(document, spans, limit)
+    if not isinstance(proposed, Proposals):
+        where = f"{type(source).__name__}.propose"
+        raise TypeError(f"{where}: expected hf_corefel.candidates.Proposals, got {type(proposed).__name__}")
     proposed.check(source, len(spans))
     known = {-2 - n: known for n, name in enumerate(proposed.names) if (known := store.entity_id(name)) is not None}
     if not known:

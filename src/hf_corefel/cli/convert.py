@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ..corpora import detect_format, read_gold
+from ..corpora import CorpusError, detect_format, read_gold
 from ..corpora.registry import CORPORA
 from ..formats.files import read_documents
 from ..formats.registry import FORMATS, can_read, format_of
@@ -36,6 +36,9 @@ def convert(
         typer.Option("--from", metavar="NAME", help="Format or corpus of IN; what its name or files say if left out."),
     ] = None,
     split: Annotated[str, typer.Option(help="The part of a corpus to convert.")] = "all",
+    lenient: Annotated[
+        bool, typer.Option("--lenient", help="Leave out documents of a corpus that are malformed, with a warning.")
+    ] = False,
     quiet: QuietOption = False,
 ) -> None:
     """Convert documents: results, gold of a corpus, or what another program has annotated.
@@ -51,7 +54,7 @@ def convert(
     try:
         with warnings_as_messages(quiet=quiet):
             output = Output(chosen, None if target == _STDOUT else target, _files_of(source), legend=False)
-            documents = _Readable(_read(source, source_kind, split))
+            documents = _Readable(source, _read(source, source_kind, split, lenient=lenient))
             output.take(documents)
     except _UnreadableError as error:
         fail(with_notes(f"cannot read {error}", error))
@@ -70,16 +73,25 @@ def _files_of(source: str) -> list[str]:
     return [os.path.join(folder, name) for folder, _, names in os.walk(source) for name in names]
 
 
-def _read(source: str, kind: str | None, split: str) -> Iterator[AnyDocument]:
+def _read(source: str, kind: str | None, split: str, *, lenient: bool) -> Iterator[AnyDocument]:
     """The documents of a format that can be read, or of a corpus."""
     named = kind or (None if os.path.isdir(source) else format_of(source))
+    if kind is None and named == "json" and _is_corpus(source):  # corpora come in such files, too
+        named = None
     if named in FORMATS and (can_read(str(named)) or named not in CORPORA):
         if split != "all":
             raise ValueError(f"{source}: --split is for corpora, and {named} is a format of one file")
         yield from read_documents(source, named)
         return
     corpus = kind or detect_format(source)
-    yield from read_gold(source, split, mention_scope="all", corpus_format=corpus)
+    yield from read_gold(source, split, mention_scope="all", corpus_format=corpus, strict=not lenient)
+
+
+def _is_corpus(source: str) -> bool:
+    try:
+        return bool(detect_format(source))
+    except CorpusError:
+        return False
 
 
 class _UnreadableError(Exception):
@@ -93,8 +105,8 @@ class _Readable:
         any: Whether there was one.
     """
 
-    def __init__(self, documents: Iterator[AnyDocument]) -> None:
-        self._documents = documents
+    def __init__(self, source: str, documents: Iterator[AnyDocument]) -> None:
+        self._source, self._documents = source, documents
         self.any = False
 
     def __iter__(self) -> Iterator[AnyDocument]:
@@ -104,6 +116,8 @@ class _Readable:
         try:
             document = next(self._documents)
         except (OSError, ValueError, ImportError) as error:
-            raise _UnreadableError(str(error)) from error
+            # Not every library says which file it means; and what the readers call the option.
+            text = str(error).replace("strict=False", "--lenient")
+            raise _UnreadableError(text if self._source in text else f"{self._source}: {text}") from error
         self.any = True
         return document

@@ -85,7 +85,7 @@ OutputFormatOption = Annotated[
         "--format",
         metavar="NAME",
         parser=_format,
-        help=f"How results are written: {_FORMAT_NAMES}. When left out, what the name of the output says, else text.",
+        help=f"How results are written: {_FORMAT_NAMES}. When left out, what the ending of the output says.",
         show_default=False,
     ),
 ]

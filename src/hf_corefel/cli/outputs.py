@@ -97,7 +97,7 @@ class Output:
         elif not os.path.isdir(self._target.parent):
             raise UnwritableOutputError(f"{target}: there is no folder {self._target.parent}; make it first")
         elif overwrites(target, self._inputs):
-            raise UnwritableOutputError(f"{target}: that is a file to annotate; choose another name")
+            raise UnwritableOutputError(f"{target}: that is a file to read; choose another name")
         elif is_compressed(target) and not self._writer.streams:
             raise UnwritableOutputError(
                 f"{target}: files of the format {kind} are not compressed; choose a name without .gz, or one of "
@@ -108,12 +108,12 @@ class Output:
         """Raises unless standard output takes the format."""
         if self._writer.folder:
             raise UnwritableOutputError(
-                f"{self._kind} to standard output: it is a folder of files; say --output FOLDER/"
+                f"{self._kind} to standard output: it is a folder of files; name a folder (FOLDER/)"
             )
         if self._writer.binary and terminal:
-            raise UnwritableOutputError(f"{self._kind} to a terminal: it is no text; say --output FILE")
+            raise UnwritableOutputError(f"{self._kind} to a terminal: it is no text; name a file")
         if _stdout_identity() in self._inputs:
-            raise UnwritableOutputError("to standard output: that is a file to annotate; choose another")
+            raise UnwritableOutputError("to standard output: that is a file to read; choose another")
 
     def _means_folder(self, target: str) -> bool:
         """Whether a name is that of a folder: one that is there, that ends in a slash, or of a format of folders."""

@@ -110,6 +110,8 @@ def _claims(path: Path, specs: list[CorpusSpec]) -> list[CorpusSpec]:
                 claims.append(spec)
         except OSError:  # what may not be read holds nothing that can be read
             continue
+        except Exception as error:  # noqa: BLE001 - a guest that fails must not keep others from their corpora
+            warnings.warn(f"corpus {spec.name!r}: its sniff failed on {path}: {error!r}", stacklevel=4)
     return claims
 
 

@@ -59,6 +59,8 @@ class AnnotationOptions:
             check_count(name, getattr(self, name), least=0)
         if self.seed is not None:
             check_count("seed", self.seed, least=0)
+            if self.seed >= 2**63:
+                raise ValueError(f"seed: expected less than 2**63, got {self.seed}")
         number = isinstance(self.min_probability, int | float) and not isinstance(self.min_probability, bool)
         if not number:
             raise TypeError(f"min_probability: expected a number between 0 and 1, got {self.min_probability!r}")

@@ -40,7 +40,7 @@ __all__ = [
     "tops_of",
 ]
 
-LIMIT = 2000
+LIMIT = 500
 """Trees that are searched in all before the search goes for any that breaks no constraint; then as many again."""
 
 UNKNOWN, NIL = -2, -1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +19,7 @@ from .best_clusterings import ClusteringWeights, Parts, best_clusterings
 from .clusters import DecodedCluster, clusters_from_parents
 from .constrained_draws import constrained_draws
 from .constrained_tree import (
+    LIMIT,
     NIL,
     UNKNOWN,
     ConstraintSearch,
@@ -166,12 +168,16 @@ class WholeClusterings:
             DocumentError: If there is none, or none was found; the message names the constraints.
         """
         groups, apart = list(self._groups), set(self._apart)
-        while True:
+        for again in itertools.count():
             try:
-                found = best_constrained_tree(self._weights.columns, self._ids, groups, apart)
+                # A round for each clash of nested mentions must not take as long as the first.
+                limit = max(LIMIT >> again, LIMIT // 8)
+                found = best_constrained_tree(self._weights.columns, self._ids, groups, apart, limit)
             except UnfinishedSearchError as error:
+                self._refuse_nested(groups)
                 raise DocumentError(f"{self._says('found no clustering that fulfils')}: {error}") from error
             if found is None:
+                self._refuse_nested(groups)
                 nested = " A phrase and its own part cannot be linked." if len(apart) > len(self._apart) else ""
                 raise DocumentError(
                     f"{self._says('no clustering fulfils')}; the head {self._head!r} knows no edges that would.{nested}"
@@ -185,14 +191,20 @@ class WholeClusterings:
                     spans = self._tidy(parents, given=True)
                 return spans.parents, is_best
             for pair in clashes:
+                self._refuse_nested(groups, [pair])
                 numbers = [self._group_of(span, groups) for span in pair]
-                if numbers[0] == numbers[1]:
-                    one, other = (self._named(span) for span in pair)
-                    raise DocumentError(
-                        f"{self._document.document.name}: constraints link {one} and {other}, of which one is a part "
-                        "of the other; this model forbids it (forbid_nested)"
-                    )
                 apart.add((min(numbers), max(numbers)))
+        raise AssertionError("the rounds do not end")
+
+    def _refuse_nested(self, groups: list[SpanGroup], pairs: Sequence[Sequence[int]] | None = None) -> None:
+        """Raise `DocumentError` where constraints link a phrase and its own part: of any pair, or of these."""
+        for pair in self._parts if pairs is None else pairs:
+            if any(set(pair) <= set(group.spans) for group in groups):
+                one, other = (self._named(span) for span in pair)
+                raise DocumentError(
+                    f"{self._document.document.name}: constraints link {one} and {other}, of which one is a part of "
+                    "the other; this model forbids it (forbid_nested)"
+                )
 
     @property
     def constrained_clusters(self) -> tuple[list[int], list[DecodedCluster]]:

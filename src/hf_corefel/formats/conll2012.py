@@ -47,6 +47,9 @@ def _block(document: AnyDocument, number: int, losses: Losses) -> str:
         one_field(document.text[begin:end], "_", losses, "words with white space") for begin, end in columns.words
     ]
     losses.count("texts with other white space than one blank between words", " ".join(surfaces) != document.text)
+    characters = sum(not character.isspace() for character in document.text)
+    in_words = sum(not character.isspace() for begin, end in columns.words for character in document.text[begin:end])
+    losses.count("characters that are part of no word", characters - in_words)
     lines = [f"#begin document ({name}); part 000"]
     for begin, end in columns.sentences:
         for position in range(begin, end):

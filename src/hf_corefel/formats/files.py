@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
+from ..documents import AnnotatedDocument, Document
 from ..utils.files import whole_file
 from .registry import FORMATS, can_read, find_writer, format_of, known_suffixes
-from .writer import AnyDocument, Losses, name_in
+from .writer import AnyDocument, Losses, document_from, name_in
 
 __all__ = ["encoded", "is_compressed", "read_documents", "write_documents", "write_pieces"]
 
@@ -79,7 +81,7 @@ def write_documents(path: str | Path, documents: Iterable[AnyDocument], format: 
 
     Args:
         path: The file, replaced when it exists; for a format of folders, the folder, which is made.
-        documents: Results, or documents with gold clusters.
+        documents: Results, also as the dicts that a pipeline gives, or documents with gold clusters.
         format: The name of the format; what the ending of the path says when None.
 
     Returns:
@@ -87,6 +89,7 @@ def write_documents(path: str | Path, documents: Iterable[AnyDocument], format: 
 
     Raises:
         ValueError: When there is no such format, the ending says none, or the format cannot be compressed.
+        TypeError: When there is anything else among the documents.
         ImportError: When the format needs a package that is not installed; the message names the extra.
         OSError: When the file cannot be written.
 
@@ -96,6 +99,8 @@ def write_documents(path: str | Path, documents: Iterable[AnyDocument], format: 
     kind = format or format_of(str(path))
     if kind is None:
         raise ValueError(f"{path}: no format ends so; end it in {', '.join(known_suffixes())}, or say format=")
+    if isinstance(documents, Document | AnnotatedDocument | Mapping | str):
+        raise TypeError(f"documents: expected several of them, such as a list; got one {type(documents).__name__}")
     writer, losses, count = find_writer(kind), Losses(), _Count()
     if writer.folder:
         from .folders import FolderNames, plain_stem, write_files
@@ -103,9 +108,12 @@ def write_documents(path: str | Path, documents: Iterable[AnyDocument], format: 
         folder, names = Path(path), FolderNames()
         folder.mkdir(parents=True, exist_ok=True)
         for document in count.over(documents):
+            name = name_in(document, count.number + 1)
+            stem = names.take(plain_stem(name))
+            losses.count("names of documents that are changed in names of files", stem != name)
             write_files(
                 folder,
-                names.take(plain_stem(name_in(document, count.number + 1))),
+                stem,
                 writer.files(document, losses),
                 losses,
             )
@@ -153,5 +161,18 @@ class _Count:
 
     def over(self, documents: Iterable[AnyDocument]) -> Iterator[AnyDocument]:
         for document in documents:
-            yield document
+            yield _document(document)
             self.number += 1
+
+
+def _document(given: Any) -> AnyDocument:
+    """What was given as a document: that itself, or the dict that a pipeline's call gives.
+
+    Raises:
+        TypeError: When it is neither.
+    """
+    if isinstance(given, Mapping):
+        return document_from(given)
+    if not isinstance(given, Document | AnnotatedDocument):
+        raise TypeError(f"documents: expected documents or results, got {type(given).__name__}")
+    return given

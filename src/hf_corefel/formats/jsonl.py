@@ -5,7 +5,9 @@ from __future__ import annotations
 import gzip
 import json
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, TypeVar, cast, overload
 
@@ -14,7 +16,7 @@ from ..documents.extra_fields import ExtraFields
 from ..utils.files import whole_file
 from .files import is_compressed, write_pieces
 from .json_text import escaped_in_json, json_text
-from .writer import AnyDocument, Losses, Writer
+from .writer import AnyDocument, Losses, Writer, document_from
 
 __all__ = [
     "MAX_LINE_BYTES",
@@ -191,26 +193,14 @@ class JsonLines(Writer):
         return escaped_in_json(character)
 
 
-def document_from(data: Any, extra: ExtraFields | None = None) -> AnyDocument:
-    """Return the result, or the document, that JSON data stand for.
-
-    A result has ``warnings``, if only an empty list, or another field that no document has.
-
-    Raises:
-        DocumentError: When it is neither.
-    """
-    kind: type[Any] = AnnotatedDocument if _is_result(data) else Document
-    return cast(AnyDocument, kind.from_dict(data, extra=extra))
-
-
-def _is_result(data: Any) -> bool:
-    # Every result has the list of its warnings, also when it is empty.
-    marks = ("warnings", "resolved_text", "word_offsets")
-    return isinstance(data, Mapping) and "clusters" in data and any(name in data for name in marks)
-
-
-def _open(path: Path) -> IO[bytes]:
-    return cast(IO[bytes], gzip.open(path)) if is_compressed(path) else path.open("rb")
+@contextmanager
+def _open(path: Path) -> Iterator[IO[bytes]]:
+    """The file, whose name is said where what is compressed is damaged."""
+    with cast(IO[bytes], gzip.open(path)) if is_compressed(path) else path.open("rb") as file:
+        try:
+            yield file
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise DocumentError(f"{path}: damaged gzip file: {error}") from error
 
 
 _TOO_DEEP = "no document: lists or objects are nested too deeply"

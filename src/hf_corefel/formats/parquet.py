@@ -71,8 +71,10 @@ class Parquet(Writer):
             with pq.ParquetFile(path) as file:
                 for batch in file.iter_batches(batch_size=_ROWS):
                     yield from map(AnnotatedDocument.from_dict, batch.to_pylist())
-        except pa.ArrowInvalid as error:
-            raise DocumentError(f"{path}: no Parquet file: {error}") from error
+        except (pa.ArrowException, OSError) as error:
+            if isinstance(error, OSError) and error.filename is not None:
+                raise
+            raise DocumentError(f"{path}: no Parquet file, or a damaged one: {error}") from error
 
 
 def _result(document: AnyDocument, losses: Losses) -> AnnotatedDocument:

@@ -8,7 +8,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 from ..documents import AnnotatedDocument, Cluster, Document, Offsets
 from ..documents.extra_fields import ExtraFields
@@ -22,6 +22,7 @@ __all__ = [
     "check_writer",
     "clusters_of",
     "count_losses",
+    "document_from",
     "given_words",
     "name_in",
     "without_surrogates",
@@ -158,7 +159,8 @@ def check_writer(name: str, item: Any) -> None:
     if not isinstance(suffixes, tuple | list) or not all(isinstance(s, str) and s.startswith(".") for s in suffixes):
         raise TypeError(f"format {name!r}: suffixes must be a tuple of endings such as ('.txt',); got {suffixes!r}")
     method = "files" if getattr(item, "folder", False) else "write"
-    if not callable(getattr(item, method, None)):
+    own = getattr(item, method, None)
+    if not callable(own) or getattr(own, "__func__", own) is getattr(Writer, method):
         raise TypeError(f"format {name!r}: {item!r} has no method {method}; see hf_corefel.formats.Writer")
 
 
@@ -175,6 +177,24 @@ def given_words(document: AnyDocument) -> list[Offsets] | None:
 def name_in(document: AnyDocument, number: int) -> str:
     """Return the id of a document as text, or ``document-N`` where it has none."""
     return f"document-{number}" if document.id in (None, "") else str(document.id)
+
+
+def document_from(data: Any, extra: ExtraFields | None = None) -> AnyDocument:
+    """Return the result, or the document, that JSON data stand for.
+
+    A result has ``warnings``, if only an empty list, or another field that no document has.
+
+    Raises:
+        DocumentError: When it is neither.
+    """
+    kind: type[Any] = AnnotatedDocument if _is_result(data) else Document
+    return cast(AnyDocument, kind.from_dict(data, extra=extra))
+
+
+def _is_result(data: Any) -> bool:
+    # Every result has the list of its warnings, also when it is empty.
+    marks = ("warnings", "resolved_text", "word_offsets")
+    return isinstance(data, Mapping) and "clusters" in data and any(name in data for name in marks)
 
 
 def as_result(document: AnyDocument) -> AnnotatedDocument:
@@ -217,6 +237,8 @@ _KINDS = {
     "parent": "parents of mentions",
     "warnings": "warnings",
     "resolved_text": "resolved texts",
+    "samples": "samples of clusterings",
+    "clusterings": "other clusterings",
     "speakers": "turns of speakers",
     "candidates": "lists of given candidates",
     "spans": "given mentions and spans",
@@ -234,8 +256,8 @@ def count_losses(document: AnyDocument, losses: Losses, keeps: Iterable[str] = (
         losses: Where it is counted.
         keeps: The names of what the format holds beside text and clusters: ``"id"`` (also where it is a number),
             ``"entity"``, ``"url"``, ``"probability"``, ``"link_probability"``, ``"alternatives"``, ``"parent"``,
-            ``"warnings"``, ``"resolved_text"``, ``"speakers"``, ``"candidates"``, ``"spans"`` (given mentions too),
-            ``"words"``, ``"mention_scope"``, ``"extra"``.
+            ``"warnings"``, ``"resolved_text"``, ``"samples"``, ``"clusterings"``, ``"speakers"``, ``"candidates"``,
+            ``"spans"`` (given mentions too), ``"words"``, ``"mention_scope"``, ``"extra"``.
     """
     kept = set(keeps)
     clusters = clusters_of(document)
@@ -256,6 +278,8 @@ def count_losses(document: AnyDocument, losses: Losses, keeps: Iterable[str] = (
     if isinstance(document, AnnotatedDocument):
         found["warnings"] = len(document.warnings)
         found["resolved_text"] = document.resolved_text is not None
+        found["samples"] = len(document.samples or ())
+        found["clusterings"] = len(document.clusterings or ())
     else:
         found["speakers"] = len(document.speakers or ())
         found["candidates"] = len(document.candidates)

@@ -150,9 +150,9 @@ def check_fingerprint(
     )
     if path is None:
         return []
+    now = fingerprint(model, processor, Path(path).parent)
     try:
         saved = read_json_object(path)
-        now = fingerprint(model, processor, Path(path).parent)
         differences = compare_fingerprints(saved, now, knowledge_base=own_knowledge_base, weights=own_weights)
     except (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError) as error:
         differences = [f"the fingerprint {path} cannot be read ({type(error).__name__}: {error}); save the model again"]

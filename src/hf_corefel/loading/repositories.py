@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -97,8 +98,11 @@ def checked_name(name: Any, what: str = "model") -> str:
         what: What the message calls it.
 
     Raises:
+        TypeError: When it is no name.
         ValueError: When it is empty, which a missing value of a script would be, too.
     """
+    if not isinstance(name, str | os.PathLike):
+        raise TypeError(f"{what}: expected a folder or a Hub id, got an object of {type(name).__name__}")
     text = str(name)
     if not text.strip():
         raise ValueError(f"{what}: expected a folder or a Hub id, got an empty name; leave it out for the default")

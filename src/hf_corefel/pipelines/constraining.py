@@ -110,7 +110,7 @@ def encode_constrained(
 
 
 def _check_entity(processor: CorefELProcessor, document: Document, mention: Offsets, entity: str | None) -> None:
-    if entity is None or processor.knowledge_base.entity_id(entity) is not None:
+    if entity is None or entity in processor.knowledge_base:
         return
     if not any(item.entity == entity for listed in document.candidates.values() for item in listed):
         raise DocumentError(
