@@ -121,7 +121,12 @@ for module in (transformers, hf_corefel.layers.encoder, hf_corefel.modeling_core
 """
 
 
-@pytest.mark.parametrize("order", ORDERS)
+QUICK = ("package_first", "transformers_first", "threads", "unpickled")
+
+
+@pytest.mark.parametrize(
+    "order", [order if order in QUICK else pytest.param(order, marks=pytest.mark.slow) for order in ORDERS]
+)
 def test_auto_classes_and_task_are_known(order: str) -> None:
     run("import warnings; warnings.simplefilter('error', RuntimeWarning)", ORDERS[order], KNOWN)
 

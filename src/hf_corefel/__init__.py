@@ -123,6 +123,10 @@ _ON_DATASETS = {
 }
 
 
+# Modules that need a package of an extra.
+_NEEDS = {"spacy_corefel": "spacy"}
+
+
 def metric_path() -> str:
     """Folder of the metric module, for ``evaluate.load``; nothing is fetched."""
     return str(Path(__file__).parent / "evaluate_modules" / "coref_el")
@@ -149,8 +153,9 @@ if not TYPE_CHECKING:
 
 
 def __dir__() -> list[str]:
-    modules = (module.name for module in iter_modules(__path__))
-    return sorted({*__all__, *(name for name in modules if not name.startswith("_"))})
+    modules = {module.name for module in iter_modules(__path__) if not module.name.startswith("_")}
+    missing = {name for name, needed in _NEEDS.items() if find_spec(needed) is None}
+    return sorted({*__all__, *modules} - missing)
 
 
 register_with_transformers()

@@ -117,7 +117,15 @@ def test_bfloat16_loads_and_runs(annotate: CorefELPipeline, anchor: str, sentenc
     assert_same(annotate.annotate(texts, batch_size=4), plain)
 
 
-@pytest.mark.parametrize("device_map", ["cpu", "auto", {"": "cpu"}, "encoder", "pairs", "entities", "most"])
+@pytest.mark.parametrize(
+    "device_map",
+    [
+        "auto",
+        "encoder",
+        "most",
+        *(pytest.param(p, marks=pytest.mark.slow) for p in ("cpu", {"": "cpu"}, "pairs", "entities")),
+    ],
+)
 def test_a_device_map_loads_and_runs(
     annotate: CorefELPipeline, anchor: str, tmp_path: Path, device_map: str | dict[str, str]
 ) -> None:

@@ -87,7 +87,7 @@ def test_exempt_parameters_follow_the_head(tiny_model: Callable[..., CorefELMode
     assert model._ddp_params_and_buffers_to_ignore == ["entities.nil"]
 
 
-@pytest.mark.parametrize("head", ["global", "local"])
+@pytest.mark.parametrize("head", ["global", pytest.param("local", marks=pytest.mark.slow)])
 def test_frozen_encoder_stays_as_it_is(
     make_trainer: MakeTrainer, tiny_model: Callable[..., CorefELModel], head: str
 ) -> None:
@@ -134,7 +134,9 @@ def bf16(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, bool]]:
     AcceleratorState._reset_state(reset_partial_state=True)
 
 
-@pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize(
+    "head", [head if head == "global" else pytest.param(head, marks=pytest.mark.slow) for head in HEADS]
+)
 def test_bf16_autocast_learns(
     make_trainer: MakeTrainer, tiny_model: Callable[..., CorefELModel], bf16: dict[str, bool], head: str
 ) -> None:

@@ -143,7 +143,7 @@ def exact_determinant(matrix: list[list[int]]) -> int:
 
 
 @pytest.mark.parametrize("single_root", [False, True])
-@pytest.mark.parametrize("spread", [5, 60, 700, 3000])
+@pytest.mark.parametrize("spread", [5, 60, 700, pytest.param(3000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("seed", range(4))
 def test_agrees_with_integer_arithmetic(spread: int, seed: int, single_root: bool, space: str) -> None:
     """Weights are powers of two, so that the determinant, also without an edge, is an exact integer."""
