@@ -105,7 +105,7 @@ def test_what_evaluate_leaves_out_is_a_message_unless_quiet(tiny_folder: Path, t
     assert done.stderr.splitlines() == ([] if quiet else [f"hf-corefel: warning: skipped: {named}"])
 
 
-@pytest.mark.parametrize("options", [("--json",), ("--format", "json")])
+@pytest.mark.parametrize("options", [("--json",), pytest.param(("--format", "json"), marks=pytest.mark.slow)])
 def test_json_is_valid_whatever_the_encoding_of_standard_output(
     tiny_folder: Path, tmp_path: Path, options: tuple[str, ...]
 ) -> None:

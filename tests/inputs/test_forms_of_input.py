@@ -80,7 +80,7 @@ def test_every_form_gives_what_it_says(alone: dict[str, AnnotatedDocument], anno
     assert alone["blank"].warnings == ["span 0..2 (' \\n') holds no word and was dropped"]
 
 
-@pytest.mark.parametrize("size", [2, 3, len(MIXTURE)])
+@pytest.mark.parametrize("size", [pytest.param(2, marks=pytest.mark.slow), 3, len(MIXTURE)])
 def test_mixtures_in_one_batch(annotate: CorefELPipeline, alone: dict[str, AnnotatedDocument], size: int) -> None:
     names = list(MIXTURE)
     for order in (names, names[::-1]):

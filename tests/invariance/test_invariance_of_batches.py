@@ -29,7 +29,7 @@ def alone(annotate: CorefELPipeline) -> Alone:
 
 
 @given(data=st.data())
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_company_in_any_order(
     annotate: CorefELPipeline, alone: Alone, anchor: str, sentences: list[str], data: st.DataObject
 ) -> None:
@@ -67,7 +67,7 @@ def test_every_form_of_input_in_any_order(annotate: CorefELPipeline, alone: Alon
         assert_same(together, [expected[i] for i in order])
 
 
-@pytest.mark.parametrize("times", [6, 30])
+@pytest.mark.parametrize("times", [6, pytest.param(30, marks=pytest.mark.slow)])
 def test_a_text_that_repeats_itself(
     annotate: CorefELPipeline, alone: Alone, anchor: str, sentences: list[str], times: int
 ) -> None:
@@ -95,7 +95,7 @@ def test_scores_do_not_depend_on_the_company(annotate: CorefELPipeline, anchor: 
 
 
 @given(windows=st.integers(0, 3), subwords=st.integers(0, 9), spans=st.integers(0, 7), entities=st.integers(0, 4))
-@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_padding_changes_nothing(
     annotate: CorefELPipeline, anchor: str, windows: int, subwords: int, spans: int, entities: int
 ) -> None:
