@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -14,6 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 from hf_corefel.cli import app
+from hf_corefel.cli.messages import warnings_as_messages
 from hf_corefel.documents import AnnotatedDocument, Cluster, Document, Mention
 from hf_corefel.registration import ensure_registered
 from hf_corefel.version import __version__
@@ -255,3 +257,10 @@ def test_libraries_for_other_tasks_say_nothing(tiny_folder: Path, tmp_path: Path
     command = [sys.executable, "-m", "hf_corefel.cli", "annotate", "text.txt", "--model", str(tiny_folder)]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=120)
     assert "Anna_Berg" in done.stdout and done.stderr == ""
+
+
+def test_warnings_for_programmers_are_none_for_users(capsys: pytest.CaptureFixture[str]) -> None:
+    with warnings_as_messages(quiet=False):
+        for category in (ResourceWarning, DeprecationWarning, UserWarning):
+            warnings.warn(f"a {category.__name__}", category, stacklevel=1)
+    assert capsys.readouterr().err == "hf-corefel: warning: a UserWarning\n"

@@ -108,8 +108,9 @@ def warnings_as_messages(*, quiet: bool) -> Iterator[None]:
 
 
 def _concerns_users(warning: warnings.WarningMessage) -> bool:
-    """Deprecations are for programmers, and Python hides them by default."""
-    return not issubclass(warning.category, DeprecationWarning | PendingDeprecationWarning | ImportWarning)
+    """Deprecations and files left open are for programmers, and Python hides them by default."""
+    hidden = DeprecationWarning | PendingDeprecationWarning | ImportWarning | ResourceWarning
+    return not issubclass(warning.category, hidden)
 
 
 def on_terminal() -> bool:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -206,7 +207,8 @@ def _is_conll2012(path: Path) -> bool:
         files = files_below(path, _FILES)
         return bool(files) and _is_conll2012(files[0])
     try:
-        first = next((line for _, line in numbered_lines(path) if line.strip()), "")
+        with closing(numbered_lines(path)) as lines:
+            first = next((line for _, line in lines if line.strip()), "")
     except CorpusError:
         return False
     return first.startswith("#begin document")

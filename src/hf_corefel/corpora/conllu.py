@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -136,13 +137,14 @@ def entity_fields_of(path: Path) -> tuple[str, ...] | None:
         CorpusError: When the file is not UTF-8 there.
         OSError: When it cannot be read.
     """
-    for _, line in numbered_lines(path):
-        if line.startswith("#"):
-            value = _comment(line[1:].strip(), "global.Entity")
-            if value is not None:
-                return tuple(value.split("-"))
-        elif line.strip():
-            break
+    with closing(numbered_lines(path)) as lines:
+        for _, line in lines:
+            if line.startswith("#"):
+                value = _comment(line[1:].strip(), "global.Entity")
+                if value is not None:
+                    return tuple(value.split("-"))
+            elif line.strip():
+                break
     return None
 
 

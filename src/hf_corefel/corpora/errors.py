@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import warnings
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from zlib import error as ZlibError
@@ -42,7 +42,7 @@ def raise_or_warn(error: CorpusError, strict: bool, consequence: str = "skipped"
     warnings.warn(f"{consequence}: {error}", stacklevel=4)
 
 
-def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
+def numbered_lines(path: Path) -> Generator[tuple[int, str], None, None]:
     """The lines of a UTF-8 file with their numbers from 1, without line ends; a byte order mark is left out.
 
     Only line feeds end a line: other separators of Unicode may be part of a token. A file that ends in ``.gz`` is
