@@ -149,8 +149,8 @@ class Writer(Protocol):
         return character.encode("unicode_escape").decode()
 
 
-def _missing(writer: Writer, method: str) -> NotImplementedError:
-    return NotImplementedError(f"{type(writer).__name__} has no method {method}")
+def _missing(writer: Writer, method: str) -> TypeError:
+    return TypeError(f"{type(writer).__name__} has no method {method}")
 
 
 def check_writer(name: str, item: Any) -> None:

@@ -157,8 +157,11 @@ class Head(ABC):
         Args:
             name: The score.
             sizes: What it is made for.
+
+        Raises:
+            TypeError: When the head has no such score.
         """
-        raise NotImplementedError(f"{type(self).__name__} does not make the scorer {name!r}")
+        raise TypeError(f"{type(self).__name__}.make_scorer: own_scores names {name!r}, and the head makes none")
 
     @abstractmethod
     def loss(self, scores: EdgeScores, gold: GoldClustering) -> Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .conditions import Edge
-from .distribution import Arborescence, EdgeMarginals, EntityMarginals, SpanningTreeDistribution
+from .distribution import SpanningTreeDistribution
+from .results import Arborescence, EdgeMarginals, EntityMarginals
 
 __all__ = ["Arborescence", "Edge", "EdgeMarginals", "EntityMarginals", "SpanningTreeDistribution"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import islice
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -19,70 +18,8 @@ from .divergence import cross_entropy, kl_divergence
 from .gradients import Trees, log_weight, scatter, to_numpy
 from .graph import EdgeArrays, GoldShare, GoldTrees, TreeGraph
 from .precision import of_device
+from .results import Arborescence, EdgeMarginals, EntityMarginals
 from .sampling import sample_trees
-
-
-class EdgeMarginals(NamedTuple):
-    """Probability of each edge.
-
-    Attributes:
-        root: ``[B, N]`` edges root -> span.
-        candidates: ``[B, N, K]`` edges candidate entity -> span.
-        span_to_span: ``[B, N, N]`` edges parent (second axis) -> child (third axis).
-
-    Example:
-        >>> import torch
-        >>> from hf_corefel.trees import SpanningTreeDistribution
-        >>> marginals = SpanningTreeDistribution(torch.zeros(1, 2), torch.zeros(1, 2, 2)).edge_marginals
-        >>> round(marginals.root[0, 0].item(), 3)
-        0.667
-    """
-
-    root: Tensor
-    candidates: Tensor
-    span_to_span: Tensor
-
-
-class EntityMarginals(NamedTuple):
-    """Probability of each entity for the whole cluster of each span.
-
-    Attributes:
-        entity_ids: int64 ``[B, E]`` the document's candidate entities, ascending, -1 for padding.
-        probability: ``[B, N, E]`` that the span's cluster links to the entity, directly or through other spans.
-        nil: ``[B, N]`` that the span's cluster links to no entity.
-
-    Example:
-        >>> import torch
-        >>> from hf_corefel.trees import SpanningTreeDistribution
-        >>> trees = SpanningTreeDistribution(
-        ...     torch.zeros(1, 1), torch.zeros(1, 1, 1), torch.zeros(1, 1, 1), torch.tensor([[[7]]])
-        ... )
-        >>> trees.entity_marginals.probability[0, 0].tolist(), trees.entity_marginals.nil[0].tolist()
-        ([0.5], [0.5])
-    """
-
-    entity_ids: Tensor
-    probability: Tensor
-    nil: Tensor
-
-
-class Arborescence(NamedTuple):
-    """The tree of the highest score.
-
-    Attributes:
-        parents: int64 ``[B, N]``: 0..N-1 that span, N the root, N+1+k the span's k-th candidate, -1 a masked span.
-        score: ``[B]`` sum of its edge scores.
-
-    Example:
-        >>> import torch
-        >>> from hf_corefel.trees import SpanningTreeDistribution
-        >>> best = SpanningTreeDistribution(torch.tensor([[2.0, -1.0]]), torch.zeros(1, 2, 2)).argmax
-        >>> best.parents.tolist(), best.score.tolist()  # 2 is the root
-        ([[2, 0]], [2.0])
-    """
-
-    parents: Tensor
-    score: Tensor
 
 
 class SpanningTreeDistribution:
