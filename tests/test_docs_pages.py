@@ -39,6 +39,8 @@ def test_pages_print_what_they_show(name: str) -> None:
 def test_the_quick_tour_and_the_guides_are_run() -> None:
     guides = {path.relative_to(DOCS).as_posix() for path in (DOCS / "how_to").glob("*.md")}
     # What talks to the Hub is run by the tests of the Hub; compiling takes minutes, and has tests of its own.
+    doors = {path.relative_to(DOCS).as_posix() for path in (DOCS / "extend").glob("*.md")}
+    assert doors - {"extend/head.md"} <= set(RUNNABLE) and len(doors) == 5
     assert {"quick_tour.md", *guides} - {"how_to/hub.md", "how_to/compile_and_export.md"} <= set(RUNNABLE)
 
 
