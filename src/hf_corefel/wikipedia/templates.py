@@ -11,6 +11,8 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from ..utils.word_lists import word_set
+
 __all__ = ["NOTHING", "Expanded", "expand", "template_key"]
 
 # Stands where something was taken out. XML cannot hold it, so no dump does.
@@ -36,22 +38,18 @@ _SIGNS: Mapping[str, str] = {
     "dot": " · ", "·": " · ", "•": " • ", "bullet": " • ", "shy": "", "zwj": "", "zwnj": "", "hair space": " ",
     "thin space": " ", "thinsp": " ", "bc": " BC", "ad": " AD", "ce": " CE", "bce": " BCE",
 }  # fmt: skip
+# Templates that show their first argument: forms of type, quotations, names in other scripts, links elsewhere.
+_FIRST_ARGUMENT = word_set("""
+    nowrap nobr nobreak nobold noitalic small smaller large larger big resize midsize abbr abbreviation tooltip key
+    keypress mono code char quote blockquote quotation cquote title strikethrough underline sic nihongo vanchor va smallcaps sc
+    small-caps sup sub em strong gloss linktext ill illm w notatypo no-wrap script unicode angbr polytonic
+""")
 # Templates that show one of their arguments: its number, -1 for the last one.
 _TEXTS: Mapping[str, int] = {
-    **dict.fromkeys(
-        (
-            "nowrap nobr nobreak nobold noitalic small smaller large larger big resize-text midsize abbr abbreviation"
-            " tooltip hover-title keypress key mono code char quote blockquote quotation cquote quotebox2 color-text"
-            " title strikethrough underline keep-text sic-text nihongo korean-text asof-text visible-anchor vanchor"
-            " va smallcaps sc small-caps sup sub em strong gloss linktext ill illm interlanguage-link w clarify-text"
-            " keine-worttrennung unité-text not-a-typo proper-name as-written notatypo no-wrap first-word hang script"
-        ).split(),
-        1,
-    ),
-    "lang": 2, "langx": 2, "transl": -1, "transliteration": -1, "translit": -1, "rtl-lang": 2, "font": 1, "color": 2,
-    "text color": 2, "fontcolor": 2, "interlanguage link": 1, "interlanguage link multi": 1, "not a typo": 1,
-    "visible anchor": 1, "nobreak span": 1, "script/arabic": 1, "script/hebrew": 1, "unicode": 1, "citation bloc": 1,
-    "langue": 2, "angbr": 1, "start date text": 1, "polytonic": 1, "smaller text": 1, "lang-": 1, "link-interwiki": 1,
+    **dict.fromkeys(_FIRST_ARGUMENT, 1),
+    "lang": 2, "langue": 2, "langx": 2, "rtl-lang": 2, "color": 2, "text color": 2, "fontcolor": 2, "font color": 2,
+    "transl": -1, "transliteration": -1, "translit": -1, "font": 1, "interlanguage link": 1, "not a typo": 1,
+    "interlanguage link multi": 1, "visible anchor": 1, "script/arabic": 1, "script/hebrew": 1, "citation bloc": 1,
 }  # fmt: skip
 _UNITS = frozenset({"convert", "cvt", "unité", "unit", "val", "height", "nombre"})
 _FUNCTIONS = frozenset({"lc", "uc", "lcfirst", "ucfirst", "formatnum"})
