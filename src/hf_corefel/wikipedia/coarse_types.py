@@ -1,0 +1,148 @@
+"""Tell persons, organizations, places, works ... by what an article's first sentence or a short description says.
+
+A first sentence names a class by the noun after "is a" ("is a town in Texas"), a description by the last noun before a
+preposition ("town in Texas"). The nouns stand in `type_words`; English only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from .type_words import CARRIERS, INFOBOXES, NOUNS, PHRASES
+
+__all__ = ["type_by_description", "type_by_hints", "type_by_lead"]
+
+_TYPE_OF = {noun: kind for kind, nouns in NOUNS.items() for noun in nouns}
+# Where a noun phrase ends.
+_PHRASE_END = re.compile(
+    r"[,.;:()\[\]–—/]|\b(?:in|of|on|at|for|by|from|to|with|without|within|that|which|who|whose|whom|where|when|located"
+    r"|situated|based|headquartered|founded|established|created|developed|produced|published|directed|written|released"
+    r"|starring|known|born|serving|played|used|using|made|built|held|between|during|under|near|about|against|through"
+    r"|featuring|set|owned|operated|consisting|comprising|composed|belonging|best|is|was|are|were|has|had|and|or|as|than"
+    r"|fought|formed|named|called|since|until|after|before|along|across|into|over|hosted|designed|launched|having|being)\b"
+)
+_COPULA = re.compile(
+    r"\b(?:is|was|are|were|is also|was also|is still|became|is currently)\s+"
+    r"(?:(?:also|currently|formerly|historically|usually|generally|officially|originally)\s+)?"
+    r"(a|an|the|one of the|one of|any of|any|two|three|several|another)\s+(?=\S)",
+    re.IGNORECASE,
+)
+_BORN = re.compile(r"\((?:[^()]{0,150}[;,]\s*)?(?:née [^()]{1,40};\s*)?(?:born|b\.)\s", re.IGNORECASE)
+_DATES = re.compile(
+    r"\((?:[^()]{0,200}?)\b(?:1\d{3}|20\d\d)\s*[–—-]\s*(?:[^()]{0,40}?)\b(?:1\d{3}|20\d\d)\b[^()]{0,60}\)"
+)
+_ARTICLES = re.compile(r"^(?:the|an?|one of the|any of various|any of several)\s+", re.IGNORECASE)
+_WORD = re.compile(r"[^\W_][\w'’.\-]*")
+_LONGEST = 400
+
+
+def type_by_lead(lead: str) -> str | None:
+    """Return the coarse type that an article's first paragraph says; None where it says none.
+
+    "Denton is a city in Texas" is a place, "Tim Cook (born 1960) is ..." a person whatever follows.
+    """
+    start = lead[:_LONGEST]
+    copula = _COPULA.search(start)
+    before = start[: copula.start()] if copula else start
+    if _BORN.search(before):
+        return "person"
+    if copula is None:
+        return None
+    found = _type_of_phrase(start[copula.end() :], article=copula[1].lower())
+    if found in (None, "other") and _DATES.search(before) and "," not in before.partition("(")[0]:
+        return "person" if found is None else found
+    return found
+
+
+def type_by_description(description: str) -> str | None:
+    """Return the coarse type that a short description says, such as "town in Texas"; None where it says none."""
+    text = _ARTICLES.sub("", description.strip()[:_LONGEST])
+    return _type_of_phrase(text, article="")
+
+
+def type_by_hints(title: str, templates: Iterable[str], categories: Iterable[str]) -> str | None:
+    """Return the coarse type that an article's infobox, categories or title tells; None where none does."""
+    for category in categories:
+        lowered = category.lower()
+        if lowered == "living people" or _LIFE_CATEGORY.search(lowered):
+            return "person"
+    for template in templates:
+        if template.startswith(("infobox ", "taxobox", "speciesbox", "automatic taxobox")):
+            if not template.startswith("infobox"):
+                return "species"
+            found = _infobox_type(template.removeprefix("infobox "))
+            if found:
+                return found
+    qualifier = re.search(r"\(([^()]+)\)$", title)
+    if qualifier:
+        return _type_of_phrase(qualifier[1].lower(), article="")
+    return None
+
+
+_LIFE_CATEGORY = re.compile(
+    r"^(?:\d{1,4}(?:s|th century)?(?: bc)? |year of )(?:births|deaths|birth (?:missing|unknown))"
+)
+
+
+def _infobox_type(name: str) -> str | None:
+    return INFOBOXES[name] or None if name in INFOBOXES else _type_of_phrase(name, article="")
+
+
+def _type_of_phrase(text: str, *, article: str) -> str | None:
+    """Return the type of the noun phrase with which a text begins."""
+    for _ in range(4):  # "one of a series of films": from carrier to carrier
+        end = _PHRASE_END.search(text)
+        phrase = text[: end.start()] if end else text
+        words = [word.rstrip(".'’") for word in _WORD.findall(phrase.lower())]
+        if not words and end is not None:
+            text = text[end.end() :].lstrip()
+            continue
+        if not words:
+            return None
+        head = words[-1]
+        after = end[0] if end else ""
+        if after == "of" and (_singular(head) in CARRIERS or article.startswith(("one of", "any of"))):
+            rest = _ARTICLES.sub("", text[end.end() :].lstrip()) if end else ""
+            found = _type_of_phrase_once(rest)
+            if found:
+                return found
+        found = _known(words)
+        if found:
+            return found
+        if after in ("and", "or", "/", ",") and end is not None:
+            text = text[end.end() :].lstrip()
+            continue
+        return None
+    return None
+
+
+def _type_of_phrase_once(text: str) -> str | None:
+    end = _PHRASE_END.search(text)
+    return _known([word.rstrip(".'’") for word in _WORD.findall((text[: end.start()] if end else text).lower())])
+
+
+def _known(words: list[str]) -> str | None:
+    """Return the type of a noun phrase by its last words."""
+    for length in (3, 2):
+        if len(words) >= length:
+            phrase = " ".join([*words[-length:-1], _singular(words[-1])])
+            if phrase in PHRASES:
+                return PHRASES[phrase]
+    if not words:
+        return None
+    head = words[-1]
+    for noun in (head, _singular(head), head.rpartition("-")[2]):
+        if noun in _TYPE_OF:
+            return _TYPE_OF[noun]
+    if head.endswith(("ologist", "ician", "woman", "women", "sman", "smen", "ographer", "eer-person", "player")):
+        return "person"
+    return None
+
+
+def _singular(noun: str) -> str:
+    if noun.endswith("ies") and noun not in ("series", "species"):
+        return noun[:-3] + "y"
+    if noun.endswith(("ches", "shes", "xes", "sses")):
+        return noun[:-2]
+    return noun[:-1] if noun.endswith("s") and not noun.endswith(("ss", "us", "is", "series", "species")) else noun
