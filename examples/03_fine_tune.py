@@ -64,6 +64,10 @@ class ScriptArguments:
     encoder_config: str = field(default="{}", metadata={"help": "Fields of the encoder's own config, as JSON."})
     train_on_all: bool = field(default=False, metadata={"help": "Train on the development articles too."})
     limit: int | None = field(default=None, metadata={"help": "Use only that many training articles."})
+    trainable: list[str] = field(
+        default_factory=list,
+        metadata={"help": "Train only the weights whose names begin so, such as entities; all when left out."},
+    )
     half_precision: bool = field(default=False, metadata={"help": "Store the final weights as float16."})
 
 
@@ -151,10 +155,21 @@ def record(
     }
 
 
+def freeze_all_but(model: CorefELModel, prefixes: tuple[str, ...]) -> None:
+    """Leave only the weights whose names begin so to be trained; what is frozen costs no backward pass."""
+    for name, weight in model.named_parameters():
+        weight.requires_grad_(name.startswith(prefixes))
+    if not any(weight.requires_grad for weight in model.parameters()):
+        names = sorted({name.partition(".")[0] for name, _ in model.named_parameters()})
+        raise SystemExit(f"--trainable: no weight begins with {', '.join(prefixes)}; there are {', '.join(names)}")
+
+
 def main() -> None:
     arguments, training = HfArgumentParser((ScriptArguments, CorefELTrainingArguments)).parse_args_into_dataclasses()
     set_seed(training.seed)
     model, processor = load(arguments)
+    if arguments.trainable:
+        freeze_all_but(model, tuple(arguments.trainable))
     train, development = split(arguments)
     content = record(arguments, training, train)
     trainer = CorefELTrainer(model, training, processor, train_dataset=train, eval_dataset=development)
