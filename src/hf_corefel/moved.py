@@ -1,20 +1,29 @@
-"""Modules and arguments under the names that they had in version 0.1.0: still taken, with a `DeprecationWarning`."""
+"""Modules, arguments and fields under their names of version 0.1.0: still taken, with a `DeprecationWarning`."""
 
 from __future__ import annotations
 
 import functools
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, TypeVar, cast
 
-__all__ = ["MOVED", "find_moved_modules", "module_that_moved", "renamed_argument"]
+__all__ = [
+    "MOVED",
+    "find_moved_modules",
+    "module_that_moved",
+    "name_of_now",
+    "renamed_argument",
+    "renamed_attribute",
+    "renamed_field",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
+C = TypeVar("C", bound=type)
 
 MOVED = {
     "annotating": "decoding.annotating",
@@ -70,12 +79,14 @@ def renamed_argument(old: str, new: str) -> Callable[[F], F]:
     """Return a decorator of functions that take a keyword argument under its name of old, too."""
 
     def decorate(function: F) -> F:
+        name = function.__qualname__.removesuffix(".__init__").removesuffix(".__new__")
+
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             if old in kwargs:
                 if new in kwargs:
-                    raise TypeError(f"{function.__name__}: {old} is now {new}; give one of them")
-                text = f"{function.__name__}: the argument {old} is now {new}"
+                    raise TypeError(f"{name}: {old} is now {new}; give one of them")
+                text = f"{name}: the argument {old} is now {new}"
                 warnings.warn(text, DeprecationWarning, stacklevel=2)
                 kwargs[new] = kwargs.pop(old)
             return function(*args, **kwargs)
@@ -83,3 +94,40 @@ def renamed_argument(old: str, new: str) -> Callable[[F], F]:
         return cast(F, call)
 
     return decorate
+
+
+def renamed_attribute(old: str, new: str) -> property:
+    """Return the property that reads an attribute under its name of old."""
+
+    def read(self: Any) -> Any:
+        warnings.warn(f"{type(self).__name__}.{old} is now {new}", DeprecationWarning, stacklevel=2)
+        return getattr(self, new)
+
+    return property(read, doc=f"`{new}` under its name of version 0.1.0.")
+
+
+def renamed_field(old: str, new: str) -> Callable[[C], C]:
+    """Return a decorator of dataclasses and named tuples that had a field under another name.
+
+    It may be given to the constructor, and read, under that name still.
+    """
+
+    def decorate(cls: C) -> C:
+        renamed = renamed_argument(old, new)
+        if issubclass(cls, tuple):
+            cls.__new__ = staticmethod(renamed(cls.__new__))
+            cls._replace = renamed(cls._replace)
+        else:
+            cls.__init__ = renamed(cls.__init__)
+        setattr(cls, old, renamed_attribute(old, new))
+        return cls
+
+    return decorate
+
+
+def name_of_now(key: Any, renamed: Mapping[str, str], where: str) -> Any:
+    """Return the name that a key of a mapping has now; for one of old with a warning that is its reader's."""
+    if not (isinstance(key, str) and key in renamed):
+        return key
+    warnings.warn(f"{where}[{key!r}] is now {where}[{renamed[key]!r}]", DeprecationWarning, stacklevel=3)
+    return renamed[key]

@@ -16,7 +16,7 @@ from ..processing_corefel import CorefELProcessor, EncodedDocument
 
 __all__ = ["read_with_span_vectors", "wants_span_vectors", "with_late_candidates"]
 
-_CANDIDATE_TENSORS = ("candidates", "log_priors", "entity_vectors")
+_CANDIDATE_TENSORS = ("candidate_rows", "log_priors", "entity_vectors")
 
 
 def wants_span_vectors(processor: CorefELProcessor) -> bool:
@@ -39,12 +39,14 @@ def read_with_span_vectors(
     windows = tensors["input_ids"], tensors["attention_mask"], tensors["subword_positions"]
     table = SpanTensors(*(tensors[name] for name in fields))
     pruned = model.prune(windows, table, tensors["span_limits"], tensors["keep_all"])
-    kept, vectors = pruned.kept.cpu().numpy(), pruned.vectors.float().cpu().numpy()
+    retained, vectors = pruned.retained.cpu().numpy(), pruned.vectors.float().cpu().numpy()
     limit = processor.settings.max_candidates
     found = []
     for b, document in enumerate(documents):
-        real = kept[b] >= 0
-        found.append(with_late_candidates(processor.knowledge_base, document, kept[b][real], vectors[b][real], limit))
+        real = retained[b] >= 0
+        found.append(
+            with_late_candidates(processor.knowledge_base, document, retained[b][real], vectors[b][real], limit)
+        )
     collated = processor.collate(found)
     late = {name: collated[name].to(tensors["span_mask"].device) for name in _CANDIDATE_TENSORS}
     late = {name: value.to(tensors[name].dtype) for name, value in late.items()}
@@ -77,10 +79,10 @@ def with_late_candidates(
         for entity_id, name in zip(encoded.entity_ids.tolist(), encoded.entities, strict=True)
     ]
     new = [-2 - numbers.setdefault(name, len(numbers)) for name in proposed.names]
-    all_rows = Proposals.none(len(encoded.spans), max(limit, encoded.candidates.shape[1]))
-    width = encoded.candidates.shape[1]
+    all_rows = Proposals.none(len(encoded.spans), max(limit, encoded.candidate_rows.shape[1]))
+    width = encoded.candidate_rows.shape[1]
     logs = all_rows.scores
-    all_rows.entity_ids[:, :width] = np.array([*own, -1])[encoded.candidates]
+    all_rows.entity_ids[:, :width] = np.array([*own, -1])[encoded.candidate_rows]
     logs[:, :width] = encoded.log_priors
     width = min(limit, proposed.entity_ids.shape[1])
     ids = proposed.entity_ids[:, :width]
@@ -91,7 +93,7 @@ def with_late_candidates(
     entities = gather_entities(knowledge, all_rows.entity_ids, list(numbers))
     return replace(
         encoded,
-        candidates=entities.rows,
+        candidate_rows=entities.rows,
         log_priors=logs,
         entities=entities.names,
         entity_ids=entities.ids,
