@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from operator import attrgetter
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers import AutoModel, PretrainedConfig
+from transformers import PretrainedConfig
 from transformers.utils import logging
 
 from .configuration.field_checks import refuse_unknown
@@ -36,22 +34,12 @@ from .layers.matches import match_features
 from .layers.model_output import CorefELOutput
 from .layers.nesting import either_way, nested_spans
 from .layers.relations import relations_of_retained
-from .loading.encoders import make_encoder, reads_padding, text_encoder
-from .loading.foreign_code import loading_from, mark_foreign, read_encoder_config
-from .loading.repositories import HubOptions, checked_name
-from .loading.weights import (
-    WeightsWarning,
-    check_size,
-    drawn_weights,
-    find_weights,
-    not_finite,
-    saved_shapes,
-    size_is_expected,
-    some_of,
-)
+from .loading.encoders import make_encoder, reads_padding
+from .loading.foreign_code import read_encoder_config
+from .loading.pretrained_encoders import read_encoder
+from .loading.weights import check_size, drawn_weights, size_is_expected
 from .moved import renamed_argument
 from .pretrained_corefel import CorefELPreTrainedModel
-from .utils.compat import note_origin
 from .utils.forking import one_thread_after_fork
 
 __all__ = ["CorefELModel", "CorefELOutput", "CorefELPreTrainedModel"]
@@ -212,32 +200,13 @@ class CorefELModel(CorefELPreTrainedModel):
             TypeError: When the configuration has no such field.
         """
         refuse_unknown(config_kwargs, {*OWN_FIELDS, *vars(PretrainedConfig())}, "CorefELModel.from_encoder")
-        name, settings = checked_name(name_or_path, "encoder"), dict(encoder_kwargs or {})
-        settings["use_safetensors"] = settings.get("use_safetensors") is not False
-        settings["trust_remote_code"] = trust = settings.get("trust_remote_code") is True
-        options = HubOptions.pick(settings)
-        if settings["use_safetensors"]:
-            opt_in = ', or if you trust them, say encoder_kwargs={"use_safetensors": False}'
-            saved_shapes(find_weights(name, options, variant=settings.get("variant"), opt_in=opt_in))
-        whole, info = AutoModel.from_pretrained(name, output_loading_info=True, **settings)
-        encoder: Any = text_encoder(whole)
-        missing = sorted(key for key in info["missing_keys"] if not key.startswith("pooler."))
-        for names, text in (
-            (missing, "are missing from it and were drawn at random"),
-            (not_finite(encoder), "hold NaN"),
-        ):
-            if names:
-                warnings.warn(f"{name}: {len(names)} weights {text}: {some_of(names)}", WeightsWarning, stacklevel=2)
-        # A folder's place on this machine means nothing where the model is loaded later.
-        note_origin(whole.config, Path(name).name if Path(name).is_dir() else name)
-        # Where what came with transformers was used in place of the code that is named, it will be again.
-        mark_foreign(whole, whole.config)
-        positions = readable_positions(whole.config)
+        pretrained = read_encoder(name_or_path, encoder_kwargs or {}, stacklevel=3)
+        positions = readable_positions(pretrained.config)
         if positions is not None and positions < CorefELConfig().window_size:
             config_kwargs.setdefault("window_size", positions)
-        with loading_from(name, options, trust_remote_code=trust):
-            model = cls(CorefELConfig(encoder_config=whole.config, **config_kwargs))
-        model.encoder.model.load_state_dict(encoder.state_dict())
+        with pretrained.code:
+            model = cls(CorefELConfig(encoder_config=pretrained.config, **config_kwargs))
+        model.encoder.model.load_state_dict(pretrained.encoder.state_dict())
         return model
 
     def get_input_embeddings(self) -> nn.Module:

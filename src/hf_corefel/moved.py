@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any, TypeVar, cast
 
 __all__ = [
@@ -24,6 +24,9 @@ __all__ = [
 
 F = TypeVar("F", bound=Callable[..., Any])
 C = TypeVar("C", bound=type)
+
+# Libraries that call our functions for those who called theirs: modules, decorators and data classes.
+_PASS_CALLS_ON = ("contextlib", "torch", "transformers")
 
 MOVED = {
     "annotating": "decoding.annotating",
@@ -86,8 +89,7 @@ def renamed_argument(old: str, new: str) -> Callable[[F], F]:
             if old in kwargs:
                 if new in kwargs:
                     raise TypeError(f"{name}: {old} is now {new}; give one of them")
-                text = f"{name}: the argument {old} is now {new}"
-                warnings.warn(text, DeprecationWarning, stacklevel=2)
+                _warn(f"{name}: the argument {old} is now {new}")
                 kwargs[new] = kwargs.pop(old)
             return function(*args, **kwargs)
 
@@ -100,7 +102,7 @@ def renamed_attribute(old: str, new: str) -> property:
     """Return the property that reads an attribute under its name of old."""
 
     def read(self: Any) -> Any:
-        warnings.warn(f"{type(self).__name__}.{old} is now {new}", DeprecationWarning, stacklevel=2)
+        _warn(f"{type(self).__name__}.{old} is now {new}")
         return getattr(self, new)
 
     return property(read, doc=f"`{new}` under its name of version 0.1.0.")
@@ -113,12 +115,12 @@ def renamed_field(old: str, new: str) -> Callable[[C], C]:
     """
 
     def decorate(cls: C) -> C:
-        renamed = renamed_argument(old, new)
+        renamed, made = renamed_argument(old, new), cast(Any, cls)
         if issubclass(cls, tuple):
-            cls.__new__ = staticmethod(renamed(cls.__new__))
-            cls._replace = renamed(cls._replace)
+            made.__new__ = staticmethod(renamed(made.__new__))
+            made._replace = renamed(made._replace)
         else:
-            cls.__init__ = renamed(cls.__init__)
+            made.__init__ = renamed(made.__init__)
         setattr(cls, old, renamed_attribute(old, new))
         return cls
 
@@ -126,8 +128,26 @@ def renamed_field(old: str, new: str) -> Callable[[C], C]:
 
 
 def name_of_now(key: Any, renamed: Mapping[str, str], where: str) -> Any:
-    """Return the name that a key of a mapping has now; for one of old with a warning that is its reader's."""
+    """Return the name that a key of a mapping has now, with a warning for one of old."""
     if not (isinstance(key, str) and key in renamed):
         return key
-    warnings.warn(f"{where}[{key!r}] is now {where}[{renamed[key]!r}]", DeprecationWarning, stacklevel=3)
+    _warn(f"{where}[{key!r}] is now {where}[{renamed[key]!r}]", skipped=1)
     return renamed[key]
+
+
+def _warn(text: str, skipped: int = 0) -> None:
+    """Warn of the line that uses a name of old: Python shows the warning only to whom that line belongs.
+
+    Args:
+        text: What to say.
+        skipped: Frames between this module and that line, beside those of libraries that pass calls on.
+    """
+    level = 2 + skipped
+    frame: FrameType | None = sys._getframe(level)
+    while frame is not None and _passes_calls_on(frame.f_globals.get("__name__", "")):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, DeprecationWarning, stacklevel=level + 1)
+
+
+def _passes_calls_on(module: str) -> bool:
+    return module == __name__ or module.partition(".")[0] in _PASS_CALLS_ON

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from ..documents import Alternative, AnnotatedDocument, Cluster, Mention, Parent
+from ..documents import Alternative, AnnotatedDocument, Cluster, Clustering, Mention, Parent
 from ..heads import Decoding, EdgeScores, HeadMarginals, Posterior
 from ..modeling_corefel import CorefELModel, CorefELOutput
 from ..processing_corefel import EncodedDocument
@@ -17,7 +17,7 @@ from .clusters import DecodedCluster, clusters_from_parents
 from .nesting import DecodedSpans, without_nested
 from .whole_clusterings import ConstraintPlan, WholeClusterings, complete_clusters, structure_distribution
 
-__all__ = ["AnnotationOptions", "annotate_batch", "check_count", "decode_batch"]
+__all__ = ["AnnotationOptions", "annotate_batch", "check_count", "decode_batch", "unread_document"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,6 +165,19 @@ def annotate_batch(
         _Annotator(document, output, decoding, posterior.marginals, b, url, options, wholes[b]).annotate(clusters[b])
         for b, document in enumerate(documents)
     ]
+
+
+def unread_document(document: EncodedDocument, options: AnnotationOptions) -> AnnotatedDocument:
+    """Return the result of a document without a word, which the model does not read: it has one clustering."""
+    source = document.document
+    result = AnnotatedDocument(source.text, [], source.id, list(document.warnings), extra=source.extra)
+    if options.resolved_text:
+        result.resolved_text = resolve_text(result)
+    if options.samples:
+        result.samples = [Clustering((), 0.0)] * options.samples
+    if options.clusterings:
+        result.clusterings = [Clustering((), 0.0)]
+    return result
 
 
 def _wholes(

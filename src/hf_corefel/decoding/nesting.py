@@ -24,6 +24,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from ..moved import renamed_field
 from .clusters import clusters_from_parents
 
 __all__ = ["DecodedSpans", "cut_nested", "drop_twins", "namesakes", "without_nested"]
@@ -31,6 +32,7 @@ __all__ = ["DecodedSpans", "cut_nested", "drop_twins", "namesakes", "without_nes
 Pair = Sequence[int]
 
 
+@renamed_field("entity_ids", "candidate_rows")
 @dataclass(slots=True)
 class DecodedSpans:
     """The N retained spans of a document as a head decoded them; the arguments of `clusters_from_parents`.

@@ -142,6 +142,7 @@ class EntityScorer(nn.Module):
         return self.ffnn(hidden)
 
 
+@renamed_argument("candidates", "candidate_rows")
 def expected_entities(candidate_rows: Tensor, log_priors: Tensor, entity_vectors: Tensor) -> Tensor:
     """Σ_e p(e|i) e, the mean vector of what each span may stand for.
 

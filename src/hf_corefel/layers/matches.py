@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from ..moved import renamed_argument
 from ..trees.precision import has_float64
 from .exact import ExactLinear
 
@@ -26,6 +27,7 @@ class LateInput(ExactLinear):
 
 
 @torch.no_grad()
+@renamed_argument("candidates", "candidate_rows")
 def match_features(
     word_forms: Tensor, first_word: Tensor, width: Tensor, candidate_rows: Tensor, log_priors: Tensor, mask: Tensor
 ) -> Tensor:

@@ -93,7 +93,10 @@ class CorefELBatch(BatchFeature):
     candidates = renamed_attribute("candidates", "candidate_rows")
 
     def __getitem__(self, item: Any) -> Any:
-        return super().__getitem__(name_of_now(item, _RENAMED, type(self).__name__))
+        # A batch that was saved by that version has the name of old.
+        if "candidates" not in self.data:
+            item = name_of_now(item, _RENAMED, type(self).__name__)
+        return super().__getitem__(item)
 
     @property
     def inputs(self) -> dict[str, Any]:
