@@ -38,7 +38,7 @@ class EntityMarginals(NamedTuple):
     """Probability of each entity for the whole cluster of each span.
 
     Attributes:
-        entity_rows: int64 ``[B, E]`` the document's candidate entities, ascending, -1 for padding.
+        entity_rows: int64 ``[B, E]`` rows of the document's candidate entities, ascending, -1 for padding.
         probability: ``[B, N, E]`` that the span's cluster links to the entity, directly or through other spans.
         nil: ``[B, N]`` that the span's cluster links to no entity.
 
