@@ -14,6 +14,7 @@ from .errors import KnowledgeBaseError
 from .fallback import Fallback, FallbackIndex
 from .folder import open_folder
 from .hub import HubAccess, find_folder, knowledge_base_card
+from .lazy_vectors import LazyVectors
 from .merging import merge_changes
 from .overlay import Overlay
 from .saving import current_identity, save_folder, writers_lock
@@ -77,7 +78,7 @@ class SavedKnowledgeBase(KnowledgeBaseView):
             fallback=opened.fallback if fallback is None else fallback,
             indexes={opened.fallback: opened.index} if opened.index is not None else {},
         )
-        kb._folder = folder
+        kb._folder, kb._lazy = folder, LazyVectors(folder)
         kb._saved_fingerprint = kb._fingerprint = opened.fingerprint
         if opened.index_fingerprint is not None:
             kb._saved_indexes = {opened.fallback: opened.index_fingerprint}
@@ -200,7 +201,7 @@ class SavedKnowledgeBase(KnowledgeBaseView):
             return self
         self._tables.check()
         other = type(self)(merge_changes(self._tables, state), fallback=self._fallback)
-        other._identities = self._identities
+        other._identities, other._lazy = self._identities, self._lazy
         return other
 
     @property
