@@ -97,6 +97,11 @@ class EntityView:
         return self._changes.state.entity_id(self._tables, plain(name))
 
     @property
+    def vector_distribution(self) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and standard deviation float32 [D] of the vectors, which those of unknown entities are drawn from."""
+        return self._tables.vectors.mean, self._tables.vectors.std
+
+    @property
     def lazy_vectors(self) -> bool:
         """Whether an entity without a vector of its own gets one when it is needed first, from `vectorizer`."""
         return self._tables.lazy_vectors

@@ -34,7 +34,7 @@ from .readers import check_counts, check_key, check_surfaces, read_alias_jsonl
 from .saved import SavedKnowledgeBase
 from .tables import TEXTS, check_metadata
 from .text_table import check_wikidata, encode_text
-from .vector_table import NamedVectors, VectorFormat, VectorTable
+from .vector_table import NamedVectors, VectorFormat
 
 __all__ = ["DEFAULT_URL_TEMPLATE", "FORMAT_VERSION", "KnowledgeBase", "Vectorizer"]
 
@@ -238,16 +238,7 @@ class KnowledgeBase(SavedKnowledgeBase):
     def with_fallback(self, fallback: Fallback) -> KnowledgeBase:
         """The same knowledge base with another fallback: it shares the tables, and changes show in both."""
         other = type(self)(self._tables, changes=self._changes, fallback=fallback, indexes=self._indexes)
-        for name in (
-            "_folder",
-            "_saved_fingerprint",
-            "_saved_indexes",
-            "_fingerprint",
-            "_identities",
-            "_lazy",
-            "vectorizer",
-        ):
-            setattr(other, name, getattr(self, name))
+        self._share(other)
         return other
 
     def with_projection(self, projection: Projection) -> KnowledgeBase:
@@ -262,33 +253,6 @@ class KnowledgeBase(SavedKnowledgeBase):
             )
         check_metadata(None, projection.info)
         other = type(self)(replace(self.merged()._tables, projection=projection), fallback=self._fallback)
-        other._identities, other._lazy = self._identities, self._lazy
-        other.vectorizer = self.vectorizer
-        return other
-
-    def with_vectors_of(
-        self, projection: Projection, mean: np.ndarray | None = None, std: np.ndarray | None = None
-    ) -> KnowledgeBase:
-        """The same knowledge base, changes written in, whose lazy vectors come from a projection.
-
-        Args:
-            projection: From an encoder's vectors to those of the entities.
-            mean: float32 [D], of such vectors, for `vectors` of what is no entity here; the projection's offset when
-                None.
-            std: float32 [D], their standard deviation; when None, that of vectors that point anywhere.
-
-        Raises:
-            KnowledgeBaseError: When vectors are not lazy, or some are there already.
-        """
-        whole = self.merged()
-        if not whole.lazy_vectors or whole.vector_size:
-            raise KnowledgeBaseError(
-                "with_vectors_of: expected a knowledge base with lazy vectors and none yet; use with_projection"
-            )
-        check_metadata(None, projection.info)
-        table = VectorTable.without_vectors(whole.num_ids, *projection.distribution(mean, std))
-        tables = replace(whole._tables, projection=projection, vectors=table)
-        other = type(self)(tables, fallback=self._fallback, indexes=whole._indexes)
         other._identities, other._lazy = self._identities, self._lazy
         other.vectorizer = self.vectorizer
         return other
