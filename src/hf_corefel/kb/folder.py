@@ -52,7 +52,7 @@ from .tables import (
 from .text_table import TextTable
 from .vector_table import VectorTable
 
-__all__ = ["CHECKED_BYTES", "OpenedFolder", "map_version", "open_folder"]
+__all__ = ["CHECKED_BYTES", "OpenedFolder", "map_vectors", "map_version", "open_folder"]
 
 # The files of a folder of so many bytes in all are read and compared whenever it is opened.
 CHECKED_BYTES = 1 << 28
@@ -199,6 +199,15 @@ def map_version(
     index = None if fallback == "none" else _map_index(places, arrays, fallback, tables)
     tables.check_shapes(places[ENTITY_TRIE_FILE].parent, index)
     return tables, index
+
+
+def map_vectors(path: Path) -> VectorTable:
+    """Map a file of vectors.
+
+    Raises:
+        KnowledgeBaseError: When it is none.
+    """
+    return VectorTable(**_arrays(path, ARRAYS[VECTORS_FILE]), file=str(path))
 
 
 def _map_arrays(places: Mapping[str, Path]) -> dict[str, Arrays]:

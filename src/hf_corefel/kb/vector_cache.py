@@ -21,6 +21,8 @@ from ..utils.files import FileBusyError, locked
 
 __all__ = ["VectorCache", "text_keys"]
 
+# So many newer keys are kept beside the sorted ones.
+SETTLED = 1 << 16
 _MAGIC = b"corefel vectors\1"
 # Bytes that are read at once.
 _BLOCK = 1 << 24
@@ -151,7 +153,7 @@ class VectorCache:
             keys = np.frombuffer(data, dtype=self._record)["key"].tolist()
             self._newer.update(zip(keys, range(self._count, self._count + len(keys)), strict=True))
             self._count += len(keys)
-            if len(self._newer) > 1 << 16:
+            if len(self._newer) > SETTLED:
                 self._settle()
         return count
 
