@@ -71,6 +71,7 @@ class OpenedFolder:
         fingerprint: What `Tables.fingerprint` gave when it was saved; None in a folder of version 1.
         index_fingerprint: What `index_fingerprint` gave then; None without an index.
         identity: What `identity_of` gives for its configuration.
+        content_fingerprint: What `hf_corefel.kb.content` gave when it was saved; None before version 4.
     """
 
     tables: Tables
@@ -79,6 +80,7 @@ class OpenedFolder:
     fingerprint: str | None
     index_fingerprint: str | None
     identity: str
+    content_fingerprint: str | None
 
 
 def open_folder(folder: Path, *, check: bool | None = None) -> OpenedFolder:
@@ -157,6 +159,7 @@ def _open_version(folder: Path, config: dict[str, Any], check: bool | None) -> O
         config.get("fingerprint"),
         config.get("fallback_fingerprint") if index is not None else None,
         identity_of(config),
+        config.get("content_fingerprint"),
     )
 
 

@@ -7,9 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
+
 from ..candidates.hub import DEFAULT_BACKEND
 from .building import build_tables
 from .changing import ChangingKnowledgeBase
+from .combining import build_arguments
 from .configuration_file import FORMAT_VERSION
 from .errors import KnowledgeBaseError
 from .fallback import Fallback, check_fallback
@@ -27,6 +30,7 @@ from .importers import (
 from .lazy_vectors import Vectorizer
 from .projection import Projection
 from .readers import check_counts, read_alias_jsonl
+from .selecting import of_type, select_entities, with_links
 from .tables import check_metadata
 from .vector_table import NamedVectors, VectorFormat
 
@@ -228,6 +232,72 @@ class KnowledgeBase(ChangingKnowledgeBase):
         build.setdefault("vectors", end2end_vectors(found.ent_vecs, found.nnid2wikiid, names))
         rows = read_p_e_m(found.p_e_m, names, scores=scores, strict=strict, unseen=unseen)
         return cls.build(rows, max_candidates=max_candidates, **build)
+
+    @classmethod
+    def merge(cls, *bases: KnowledgeBase) -> KnowledgeBase:
+        """Builds one of several, in memory.
+
+        Where they differ, the one that is named first is right: its description, Wikidata id, URL, type and number of
+        links of an entity stand, and so do its redirects, URL template and fallback; the others fill in what it does
+        not say. Of two priors of the same surface and entity the higher stands. Entities are the same when they have
+        the same name, when one's name redirects to the other, or else when they have the same Wikidata id; the first
+        one's name stands and the other leads to it. Vectors and projection are those of the first that has any;
+        another one's vectors are taken only where they are as wide and both have the same projection, and a warning
+        says where they are not.
+
+        Raises:
+            KnowledgeBaseError: When there is none.
+        """
+        return cls.build(**build_arguments([kb.merged() for kb in bases]))
+
+    def subset(
+        self,
+        types: str | Iterable[str] | None = None,
+        min_links: int | None = None,
+        ids: Iterable[str] | None = None,
+    ) -> KnowledgeBase:
+        """A smaller knowledge base in memory: the entities that fulfil all that is asked, and what is known of them.
+
+        Surfaces without any of them are left out; vectors keep their codes.
+
+        Args:
+            types: Coarse types that they may have, each one of `COARSE_TYPES`.
+            min_links: How many links lead to them at least. Where nothing says how many, that is none.
+            ids: Names of theirs, titles that lead to them, or Wikidata ids such as ``Q42``.
+
+        Raises:
+            KnowledgeBaseError: When there are no types or links here, no such type, or no such entity.
+        """
+        whole = self.merged()
+        tables = whole._tables
+        kept = np.ones(tables.num_entities, dtype=bool)
+        if types is not None:
+            kept &= of_type(tables, types)
+        if min_links is not None:
+            kept &= with_links(tables, min_links)
+        if ids is not None:
+            listed = np.zeros(tables.num_entities, dtype=bool)
+            listed[whole._find_all(ids)] = True
+            kept &= listed
+        other = type(self)(select_entities(tables, kept), fallback=self._fallback)
+        other.vectorizer = self.vectorizer
+        return other
+
+    def _find_all(self, ids: Iterable[str]) -> list[int]:
+        found, unknown = [], []
+        for given in [ids] if isinstance(ids, str) else ids:
+            name = self.canonical(given)
+            if name not in self:
+                name = self.entity_of("wikidata", given.removeprefix("wikidata:")) or given
+            known = self.entity_id(name)
+            if known is None:
+                unknown.append(given)
+            else:
+                found.append(known)
+        if unknown:
+            more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
+            raise KnowledgeBaseError(f"ids: {unknown[0]!r}{more} are no entities, titles or Wikidata ids here")
+        return found
 
     def with_fallback(self, fallback: Fallback) -> KnowledgeBase:
         """The same knowledge base with another fallback: it shares the tables, and changes show in both."""
