@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-from contextlib import nullcontext
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,9 +12,9 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from ..kb import COARSE_TYPES, KnowledgeBase, KnowledgeBaseError, Projection, read_alias_jsonl, read_counts
-from ..kb.hub import KNOWLEDGE_BASE_FOLDER
+from ..kb import KnowledgeBase, KnowledgeBaseError, Projection, read_alias_jsonl, read_counts
 from ..kb.importers import count_rows
+from ..kb.summary import summary
 from .kb_building import build_table, not_empty, read_entities
 from .kb_common import (
     FallbackName,
@@ -36,15 +34,12 @@ from .options import (
     TokenOption,
     TrustOption,
     hub_access,
-    is_bundled,
     knowledge_base_folder,
 )
 from .rendering import ProgressBar, printable, show
 
 __all__ = ["FallbackName", "kb_app"]
 
-# As in `repositories`, which imports more than looking up needs.
-FINGERPRINT_FILE = "fingerprint.json"
 _DESCRIPTION_WIDTH = 60
 
 
@@ -161,10 +156,29 @@ def info(
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="dim")
     table.add_column(overflow="fold")
+    facts["provenance"] = {key: value for key, value in kb.provenance.items() if key != "sources"}
     for name, value in facts.items():
-        text = f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else value
-        table.add_row(name.replace("_", " "), printable(text if isinstance(text, str) else json.dumps(text)))
+        table.add_row(name.replace("_", " "), _told(name, value))
     show(table)
+
+
+def _told(name: str, value: Any) -> str:
+    """A value of `kb info` for people."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    if name == "types":
+        return ", ".join(f"{kind} {count:,}" for kind, count in value.items())
+    if name == "sources":
+        return "\n".join(", ".join(f"{_told('', part)} {key}".strip() for key, part in _source(one)) for one in value)
+    if name == "licences":
+        return "\n".join(map(printable, value))
+    return printable(value if isinstance(value, str) else json.dumps(value))
+
+
+def _source(source: dict[str, Any]) -> list[tuple[str, Any]]:
+    """What is said of a source, its name without a word behind it."""
+    words = {"name": "", "licence": "", "url": ""}
+    return [(words.get(key, key), value) for key, value in source.items()]
 
 
 def _facts(kb: KnowledgeBase, folder: Path) -> dict[str, Any]:
@@ -173,11 +187,13 @@ def _facts(kb: KnowledgeBase, folder: Path) -> dict[str, Any]:
         "entities": kb.num_entities,
         "surfaces": kb.num_surfaces,
         "candidates": kb.num_candidates,
+        **summary(kb),
         "vector_size": kb.vector_size,
         "fallback": kb.fallback,
         "projection": dict(projection.info) if projection is not None else None,
         "bytes": sum(path.stat().st_size for path in folder.iterdir() if path.is_file()),
         "fingerprint": kb.fingerprint,
+        "content_fingerprint": kb.content_fingerprint,
         "provenance": kb.provenance,
     }
 
@@ -227,49 +243,3 @@ def _known(kb: KnowledgeBase, entity: str) -> dict[str, str]:
     values = {"description": kb.description(entity), "wikidata": kb.wikidata(entity), "url": kb.url(entity)}
     values["type"] = kb.type(entity)
     return {field: value for field, value in values.items() if value is not None}
-
-
-@kb_app.command()
-def add(
-    folder: FolderArgument,
-    entity: Annotated[str, typer.Option("--entity", help="Its name, such as a title with underscores.")],
-    surface: Annotated[
-        list[str] | None, typer.Option("--surface", help="What it may be called; give it several times.")
-    ] = None,
-    description: Annotated[str | None, typer.Option(help="What it is.")] = None,
-    prior: Annotated[float | None, typer.Option(help="p(entity | surface); an equal share when left out.")] = None,
-    wikidata: Annotated[str | None, typer.Option(metavar="ID", help="Its Wikidata id, such as Q42.")] = None,
-    url: Annotated[str | None, typer.Option(help="Where readers find it.")] = None,
-    kind: Annotated[str | None, typer.Option("--type", help=f"What it is: {', '.join(COARSE_TYPES)}.")] = None,
-    model: Annotated[
-        str | None,
-        typer.Option("--model", metavar="FOLDER", help="Its encoder makes the entity's vector; bundled is one too."),
-    ] = None,
-    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Save there and leave DIR as it is.")] = None,
-    trust_remote_code: TrustOption = False,
-) -> None:
-    """Add an entity, or surfaces and texts of one that is known, and save.
-
-    Without --model the entity has no vector of its own: a trained model tells it from others by its prior only.
-    """
-    if out is None and is_bundled(folder):
-        fail(f"cannot add {entity} to {folder}: that would change the installed package; say with --out where to save")
-    if out is None and not is_bundled(folder) and not os.path.lexists(folder):
-        fail(f"cannot add {entity} to {folder}: there is no such folder here; say with --out where to save")
-    with or_fail(f"add {entity} to {folder}"):
-        source = knowledge_base_folder(folder)
-        target = out or source
-        in_place = os.path.realpath(target) == os.path.realpath(source)
-        # Others that add to the folder wait for their turn.
-        with KnowledgeBase.edit(source) if in_place else nullcontext(KnowledgeBase.from_pretrained(source)) as kb:
-            if model is not None:
-                _, kb.vectorizer = model_vectorizer(kb, model, trust_remote_code)
-            new = kb.entity_id(entity) is None
-            kb.add(entity, surface or (), description=description, prior=prior, wikidata=wikidata, url=url, type=kind)
-        if not in_place:
-            kb.save_pretrained(target)
-        real = Path(os.path.realpath(target))
-        if real.name == KNOWLEDGE_BASE_FOLDER:
-            # A model's fingerprint was of the knowledge base before.
-            (real.parent / FINGERPRINT_FILE).unlink(missing_ok=True)
-    show(Text(f"{'added' if new else 'changed'} {printable(entity)}"), size_line(target, kb))

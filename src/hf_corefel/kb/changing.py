@@ -84,18 +84,19 @@ class ChangingKnowledgeBase(SavedKnowledgeBase):
         )
         return added
 
-    def add_all(self, entities: Iterable[Mapping[str, Any]]) -> list[int]:
+    def add_all(self, entities: Iterable[Mapping[str, Any]], *, places: Sequence[str] | None = None) -> list[int]:
         """Adds many entities, or more to ones that are known, all of them or none.
 
         Args:
             entities: For each the keyword arguments of `add`, its name as ``entity``.
+            places: How messages call each, such as the line of a file.
 
         Returns:
             Their ids.
 
         Raises:
-            KnowledgeBaseError: As `add` does; the message begins with the place, as ``entities[3]``, and nothing was
-                added.
+            KnowledgeBaseError: As `add` does; the message begins with the place, as ``entities[3]``, and nothing
+                was added.
         """
         additions = []
         for place, given in enumerate(entities):
@@ -106,7 +107,8 @@ class ChangingKnowledgeBase(SavedKnowledgeBase):
                     raise KnowledgeBaseError(f"{wrong}; the known fields are entity, {', '.join(ADDED_FIELDS)}")
                 additions.append(self._addition(**given))
             except KnowledgeBaseError as error:
-                raise KnowledgeBaseError(f"entities[{place}]: {error}") from error
+                where = f"entities[{place}]" if places is None else places[place]
+                raise KnowledgeBaseError(f"{where}: {error}") from error
         return self._take(additions)
 
     def _addition(

@@ -286,10 +286,8 @@ class KnowledgeBase(ChangingKnowledgeBase):
     def _find_all(self, ids: Iterable[str]) -> list[int]:
         found, unknown = [], []
         for given in [ids] if isinstance(ids, str) else ids:
-            name = self.canonical(given)
-            if name not in self:
-                name = self.entity_of("wikidata", given.removeprefix("wikidata:")) or given
-            known = self.entity_id(name)
+            name = self.find_entity(given)
+            known = None if name is None else self.entity_id(name)
             if known is None:
                 unknown.append(given)
             else:
