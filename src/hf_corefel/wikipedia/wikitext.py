@@ -31,11 +31,10 @@ _TAG = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]*(?:[\s/][^<>\x01\x02\x05]*)?>")
 _EXTERNAL = re.compile(
     r"\[(?:(?:https?|ftps?|irc|news|mailto|git|svn):|//)[^\s\[\]<>\x01\x02\x05]++[ \t]*+([^\[\]\n]*+)\]", re.IGNORECASE
 )
-_ADDRESS = re.compile(r"\b(?:https?|ftp)://[^\s\[\]<>|\x01-\x05]++", re.IGNORECASE)
+_ADDRESS = re.compile(r"(?<!\w)(?:https?|ftp)://[^\s\[\]<>|\x01-\x05]++")
 _SWITCH = re.compile(r"__[A-Z]{2,40}+__")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
 _SPACE_WITHIN = re.compile(f"({_BEGIN}\\d+{_SHOWN}) ")
-_SPACES = re.compile(r"[^\S\n]{2,}|[^\S\n ]")
 _ATTRIBUTES = re.compile(r"[^\[\]{}|]*\|(?!\|)")
 _CELLS = re.compile(r"\|\|")
 _HEADER_CELLS = re.compile(r"\|\||!!")
@@ -201,16 +200,27 @@ def _entity(found: re.Match[str]) -> str:
 
 def _finished(text: str, targets: list[str]) -> tuple[str, list[Link]]:
     """Return a cleaned line as plain text, and its links."""
-    text = _LEFT_BRACKETS.sub("", text.replace(NOTHING, ""))
+    text = text.replace(NOTHING, "")
+    if "[" in text or "]" in text or "{" in text or "}" in text:
+        text = _LEFT_BRACKETS.sub("", text)
     if "&" in text:
         text = _ENTITY.sub(_entity, text)
+    text = " ".join(text.split())
     if _BEGIN not in text:
-        return _SPACES.sub(" ", text).strip(), []
+        return text, []
     # Space within a link's ends goes outside.
-    text = _SPACE_WITHIN.sub(r" \1", _SPACES.sub(" ", text).replace(f" {_END}", f"{_END} "))
-    text = _SPACES.sub(" ", text).strip()
-    links = [Link(found[2], targets[int(found[1])]) for found in _MARKED_LINK.finditer(text) if found[2]]
-    return _MARKED_LINK.sub(r"\2", text), links
+    if f"{_SHOWN} " in text or f" {_END}" in text:
+        text = " ".join(_SPACE_WITHIN.sub(r" \1", text).replace(f" {_END}", f"{_END} ").split())
+    links: list[Link] = []
+    pieces: list[str] = []
+    position = 0
+    for found in _MARKED_LINK.finditer(text):
+        number, surface = found.groups()
+        pieces += (text[position : found.start()], surface)
+        position = found.end()
+        if surface:
+            links.append(Link(surface, targets[int(number)]))
+    return "".join([*pieces, text[position:]]), links
 
 
 class _LineReader:
