@@ -12,7 +12,7 @@ LEADS = {
     "Johann Bach (31 March 1685 – 28 July 1750) was one whom nobody knows by a noun.": "person",
     "France, officially the French Republic, is a country primarily located in Western Europe.": "place",
     "Colombo is Sri Lanka's largest city.": "place",
-    "Tesla, Inc. is an American multinational automotive and clean energy company headquartered in Austin.": "organization",
+    "Tesla, Inc. is an American multinational automotive and clean energy company.": "organization",
     "Nirvana was an American rock band formed in Aberdeen.": "organization",
     "The United States Army is the land service branch of the United States Armed Forces.": "organization",
     "Dune is a 1965 epic science fiction novel by Frank Herbert.": "work",

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .problems import OnProblem, Problem, ProblemKind, WikipediaError, ignore_problem
-from .site import ENGLISH_NAMESPACES, Site
+from .site import ENGLISH_NAMESPACES, LONGEST_TITLE, Site
 from .streams import compression_of, stream_starts, unpacked
 
 __all__ = ["MAX_PAGE_BYTES", "Page", "Unit", "read_pages", "read_site", "split"]
@@ -36,6 +36,7 @@ _TITLE = re.compile(rb"<title[^>]*>([^<]*)")
 _ILLEGAL = re.compile(
     rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|&#(?:0*(?:[0-8]|1[124-9]|2\d|3[01])|[xX]0*(?:[0-8bcefBCEF]|1[0-9a-fA-F]));"
 )
+_NO_TITLE = re.compile(r"[<>\[\]{}|#\ufffd]")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ufffe\uffff]")
 
 
@@ -195,6 +196,8 @@ class _Buffer:
         """Before which offset a page must begin to be one of the unit's."""
         self.lost = False
         """Whether something before the newest piece could not be unpacked."""
+        self.ends_in_gap = False
+        """Whether nothing was unpacked after what could not be."""
         self._compressed = compression_of(unit.path) != ""
 
     def more(self) -> bool:
@@ -207,6 +210,7 @@ class _Buffer:
                         self.limit = total
                 elif position + len(piece) >= self._end:
                     self.limit = total + self._end - position
+            self.ends_in_gap = not piece
             if not piece:
                 self.lost = True
                 return False
@@ -247,8 +251,8 @@ def _raw_pages(unit: Unit, on_problem: OnProblem) -> Iterator[tuple[int, bytes]]
 def _check_end(unit: Unit, buffer: _Buffer, on_problem: OnProblem) -> None:
     """Report a file that ends without the end of a dump although it has its beginning."""
     size = buffer.offset + len(buffer.held)
-    if size < _LONGEST_MARK:
-        return  # the mark may have begun in the unit before
+    if buffer.ends_in_gap or size < _LONGEST_MARK:
+        return  # that was said, or the mark may have begun in the unit before
     if unit.end is None and b"</mediawiki" not in buffer.held and _ROOT.search(_head(unit.path)):
         message = "the file ends without </mediawiki>; what came before is read"
         on_problem(Problem("truncated", f"{unit.path}, byte {size} of the unpacked XML", message))
@@ -304,6 +308,17 @@ def _shown(title: str) -> str:
     return "".join(character if character.isprintable() else repr(character)[1:-1] for character in title[:200])
 
 
+def _wrong_title(title: str) -> tuple[ProblemKind, str] | None:
+    """Return what is wrong with the title of a page: no wiki saves one with brackets, bars or more than 255 bytes."""
+    if not title:
+        return "no_title", "the page has no title; it is left out"
+    if _CONTROL.search(title):
+        return "control_characters", "its title holds control characters; the page is left out"
+    if _NO_TITLE.search(title) or len(title.encode()) > LONGEST_TITLE + 100:  # a namespace's name comes on top
+        return "bad_title", "its title holds what no title may hold, or is too long; the page is left out"
+    return None
+
+
 def _parsed(path: Path, offset: int, raw: bytes, on_problem: OnProblem) -> Page | None:
     """Parse a page's XML; None when it cannot be used, which is reported."""
 
@@ -324,11 +339,9 @@ def _parsed(path: Path, offset: int, raw: bytes, on_problem: OnProblem) -> Page 
             problem("control_characters", "its title holds control characters; the page is left out")
             return None
     title_text = (element.findtext("title") or "").strip()
-    if not title_text:
-        problem("no_title", "the page has no title; it is left out")
-        return None
-    if _CONTROL.search(title_text):
-        problem("control_characters", "its title holds control characters; the page is left out")
+    wrong = _wrong_title(title_text)
+    if wrong:
+        problem(*wrong)
         return None
     try:
         namespace = element.findtext("ns")

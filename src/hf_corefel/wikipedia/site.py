@@ -11,7 +11,7 @@ from functools import cached_property
 
 from .languages import LANGUAGE_CODES, LINK_TRAILS, NAMESPACE_ALIASES, OTHER_PROJECTS
 
-__all__ = ["ENGLISH_NAMESPACES", "Site", "Target"]
+__all__ = ["ENGLISH_NAMESPACES", "LONGEST_TITLE", "Site", "Target"]
 
 # Every wiki understands these beside its own names.
 ENGLISH_NAMESPACES: Mapping[int, str] = {
@@ -141,11 +141,11 @@ class Site:
             if prefix in self._interwiki:
                 return Target(0, rest.strip(), interwiki=prefix, text_link=text_link)
         title = self.normalise(title)
-        return Target(0, title, text_link=text_link) if len(title.encode()) <= _LONGEST_TITLE else None
+        return Target(0, title, text_link=text_link) if len(title.encode()) <= LONGEST_TITLE else None
 
 
 _NO_TITLE = re.compile(r"[\x00-\x1f\x7f-\x9f<>\[\]{}|\ufffd]|~~~")
-_LONGEST_TITLE = 255  # bytes of UTF-8, MediaWiki's own limit
+LONGEST_TITLE = 255  # bytes of UTF-8, MediaWiki's own limit
 _QUOTED = re.compile("(?:%[0-9a-fA-F]{2})+")
 
 
