@@ -18,14 +18,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from .bz2_blocks import unpacked_blocks
 from .problems import OnProblem, Problem, ProblemKind, WikipediaError, ignore_problem
 from .site import ENGLISH_NAMESPACES, LONGEST_TITLE, Site
 from .streams import compression_of, stream_starts, unpacked
 
-__all__ = ["MAX_PAGE_BYTES", "Page", "Unit", "read_pages", "read_site", "split"]
+__all__ = ["MAX_PAGE_BYTES", "SMALLEST_PART", "Page", "Unit", "read_pages", "read_site", "split"]
 
 # MediaWiki saves no text above 2 MiB, which escaping may make a few times longer.
 MAX_PAGE_BYTES = 16 << 20
+SMALLEST_PART = 4 << 20
+"""Bytes below which a single bz2 stream is not cut: a few of its blocks."""
 _HEAD_BYTES = 1 << 20  # in which the head of a dump ends
 _FIRST_BYTES = 1 << 12  # in which a page's title stands
 _PAGE = re.compile(rb"<page[\s>]")
@@ -64,7 +67,9 @@ class Unit:
     path: Path
     start: int = 0
     end: int | None = None
-    """Before which byte of the file the last stream, or in a plain file the last page, begins; None for the end."""
+    """Before which byte of the file the last stream or block, in a plain file the last page, begins; None: the end."""
+    blocks: bool = False
+    """Whether it is a part of one single bz2 stream: the blocks that begin in these bytes."""
 
     @property
     def size(self) -> int:
@@ -131,7 +136,7 @@ def split(paths: Iterable[str | Path], parts: int) -> list[Unit]:
     """Cut dumps into units of about equal size for worker processes; every page is in exactly one.
 
     Plain files are cut anywhere, bz2 files where a stream begins (those named ``multistream`` have one for every 100
-    pages), others are one unit each.
+    pages) or, when they are one single stream, where a block of it begins. Others are one unit each.
 
     Args:
         paths: The dump's files.
@@ -145,16 +150,26 @@ def split(paths: Iterable[str | Path], parts: int) -> list[Unit]:
     for path in files:
         size = path.stat().st_size
         pieces = min(max(1, parts), max(1, round(size / target)))
-        compression = compression_of(path)
-        if compression in ("gz", "zst") or pieces == 1:
-            cuts: list[int] = []
-        else:
-            cuts = [size * piece // pieces for piece in range(1, pieces)]
-            if compression == "bz2":
-                cuts = _at_streams(cuts, stream_starts(path))
-        bounds: list[int | None] = [0, *sorted({cut for cut in cuts if cut > 0}), None]
-        units += [Unit(path, start or 0, end) for start, end in itertools.pairwise(bounds)]
+        units += _units(path, size, pieces)
     return units
+
+
+def _units(path: Path, size: int, pieces: int) -> list[Unit]:
+    compression = compression_of(path)
+    if pieces == 1 or compression in ("gz", "zst"):
+        return [Unit(path)]
+    blocks = False
+    if compression == "bz2":
+        starts = stream_starts(path)
+        blocks = len(starts) == 1
+        if blocks:
+            pieces = max(1, min(pieces, size // SMALLEST_PART))
+    cuts = [size * piece // pieces for piece in range(1, pieces)]
+    if compression == "bz2" and not blocks:
+        cuts = _at_streams(cuts, starts)
+    bounds: list[int | None] = [0, *sorted({cut for cut in cuts if cut > 0}), None]
+    blocks = blocks and len(bounds) > 2
+    return [Unit(path, start or 0, end, blocks) for start, end in itertools.pairwise(bounds)]
 
 
 def _at_streams(cuts: Iterable[int], starts: list[int]) -> list[int]:
@@ -187,7 +202,8 @@ class _Buffer:
     """The unpacked bytes that are still needed, and where they stand."""
 
     def __init__(self, unit: Unit, on_problem: OnProblem) -> None:
-        self._pieces = unpacked(unit.path, on_problem, unit.start)
+        unpack = unpacked_blocks if unit.blocks else unpacked
+        self._pieces = unpack(unit.path, on_problem, unit.start)
         self._end = unit.end
         self.held = bytearray()
         self.offset = 0
