@@ -110,7 +110,7 @@ class Site:
         title = _SPACES.sub(" ", _DIRECTION_MARKS.sub("", title)).strip()
         if not title.isascii():
             title = unicodedata.normalize("NFC", title)
-        return title if self.case == "case-sensitive" else _capital(title)
+        return title if self.case == "case-sensitive" else _capital(title, self.language)
 
     def split_title(self, title: str) -> tuple[int, str]:
         """Return the namespace of a page's whole title, and the title without its prefix, normalised."""
@@ -146,6 +146,7 @@ class Site:
 
 _NO_TITLE = re.compile(r"[\x00-\x1f\x7f-\x9f<>\[\]{}|\ufffd]|~~~")
 LONGEST_TITLE = 255  # bytes of UTF-8, MediaWiki's own limit
+_DOTTED_CAPITAL = frozenset({"tr", "az", "kaa"})
 _QUOTED = re.compile("(?:%[0-9a-fA-F]{2})+")
 
 
@@ -153,6 +154,13 @@ def _unquoted(text: str) -> str:
     return _QUOTED.sub(lambda found: bytes.fromhex(found[0].replace("%", "")).decode("utf-8", "replace"), text)
 
 
-def _capital(title: str) -> str:
-    first = title[:1].upper()
-    return first + title[1:] if len(first) == 1 else title  # "ß" has no single capital, and MediaWiki leaves it
+def _capital(title: str, language: str) -> str:
+    """Return a title with a capital first letter, by MediaWiki's rules for the language."""
+    if title.startswith("i") and language in _DOTTED_CAPITAL:
+        return "İ" + title[1:]
+    if title.startswith("ij") and language == "nl":
+        return "IJ" + title[2:]
+    first = title[:1]
+    capital = first.upper()
+    # "ß" has no single capital, and Georgian letters one that no title uses.
+    return title if len(capital) != 1 or "\u10d0" <= first <= "\u10ff" else capital + title[1:]
