@@ -3,8 +3,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from dump_files import dump_xml, head_xml, page_xml, pages_of
 
+from dump_files import dump_xml, head_xml, page_xml, pages_of
 from hf_corefel.wikipedia.dumps import Page, read_site
 from hf_corefel.wikipedia.facts import PageFacts, page_facts
 from hf_corefel.wikipedia.site import Site

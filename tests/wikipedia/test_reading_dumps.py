@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from dump_files import END, dump_xml, head_xml, kinds, multistream, page_xml, pages_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dump_files import END, dump_xml, head_xml, kinds, multistream, page_xml, pages_of
 from hf_corefel.wikipedia import dumps, streams
 from hf_corefel.wikipedia.dumps import Page, read_site, split
 from hf_corefel.wikipedia.problems import Problem, WikipediaError
