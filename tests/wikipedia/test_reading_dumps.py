@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dump_files import END, dump_xml, head_xml, kinds, multistream, page_xml, pages_of
-from hf_corefel.wikipedia import dumps, streams
+from hf_corefel.wikipedia import dumps, streams, units
 from hf_corefel.wikipedia.dumps import Page, read_site, split
 from hf_corefel.wikipedia.problems import Problem, WikipediaError
 
@@ -211,10 +211,10 @@ def test_streams_are_found_wherever_they_begin(tmp_path: Path, monkeypatch: pyte
 
 
 def read_in_parts(paths: list[Path], parts: int) -> list[str]:
-    units = split(paths, parts)
-    assert units == pickle.loads(pickle.dumps(units))
+    parted = split(paths, parts)
+    assert parted == pickle.loads(pickle.dumps(parted))
     found: list[str] = []
-    for unit in units:
+    for unit in parted:
         pages, problems = pages_of(unit)
         assert not problems
         found += titles(pages)
@@ -231,7 +231,7 @@ def single_stream(path: Path, count: int = 300) -> list[str]:
 
 @pytest.mark.parametrize("parts", [2, 5, 40])
 def test_a_single_bz2_stream_is_cut_at_its_blocks(tmp_path: Path, parts: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dumps, "SMALLEST_PART", 200)
+    monkeypatch.setattr(units, "SMALLEST_PART", 200)
     path = tmp_path / "dump.xml.bz2"
     expected = single_stream(path)
     assert 0.9 * parts < len(split([path], parts)) <= parts
@@ -241,7 +241,7 @@ def test_a_single_bz2_stream_is_cut_at_its_blocks(tmp_path: Path, parts: int, mo
 
 
 def test_a_damaged_block_of_a_single_stream_costs_that_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dumps, "SMALLEST_PART", 200)
+    monkeypatch.setattr(units, "SMALLEST_PART", 200)
     path = tmp_path / "dump.xml.bz2"
     expected = single_stream(path)
     whole = bytearray(path.read_bytes())
@@ -265,7 +265,7 @@ def test_every_page_is_in_exactly_one_unit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: st.DataObject
 ) -> None:
     """Streams may end anywhere, also in a page or in the mark at which one begins."""
-    monkeypatch.setattr(dumps, "SMALLEST_PART", 1)
+    monkeypatch.setattr(units, "SMALLEST_PART", 1)
     files = data.draw(st.integers(1, 3))
     paths, expected = [], []
     for number in range(files):
@@ -286,10 +286,10 @@ def test_units_are_of_about_equal_size(tmp_path: Path) -> None:
     large, small = tmp_path / "large.bz2", tmp_path / "small.xml"
     large.write_bytes(b"".join(multistream(head_xml(), PAGES * 40)))
     small.write_bytes(dump_xml(PAGES * 2))
-    units = split([large, small], 8)
-    assert {unit.path for unit in units} == {large, small} and len(units) in (8, 9)
-    assert sum(unit.size for unit in units) == large.stat().st_size + small.stat().st_size
-    assert max(unit.size for unit in units) < 2.5 * min(unit.size for unit in units if unit.path == large)
+    parted = split([large, small], 8)
+    assert {unit.path for unit in parted} == {large, small} and len(parted) in (8, 9)
+    assert sum(unit.size for unit in parted) == large.stat().st_size + small.stat().st_size
+    assert max(unit.size for unit in parted) < 2.5 * min(unit.size for unit in parted if unit.path == large)
     single = tmp_path / "single.bz2"
     single.write_bytes(bz2.compress(dump_xml(PAGES)))
     assert [(unit.start, unit.end) for unit in split([single], 4)] == [(0, None)]
