@@ -4,6 +4,7 @@ import bz2
 import gzip
 import pickle
 import random
+import sys
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -72,6 +73,14 @@ def test_what_is_no_dump_is_said(tmp_path: Path) -> None:
         read_site(path)
     path.write_bytes(b"")
     assert pages_of(path) == ([], [])
+
+
+def test_a_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "dump.xml.zst"
+    path.write_bytes(zstandard.compress(dump_xml(PAGES)))
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    with pytest.raises(WikipediaError, match=r"dump\.xml\.zst: .* zstandard: pip install 'hf-corefel\[wikipedia\]'"):
+        read_site(path)
 
 
 def test_fields_of_a_page(tmp_path: Path) -> None:
