@@ -8,32 +8,33 @@ it, nothing grows with the dump, and no entity can be declared by a dump, as dec
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
 import xml.etree.ElementTree as ElementTree
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from .problems import OnProblem, Problem, ProblemKind, WikipediaError, ignore_problem
-from .site import ENGLISH_NAMESPACES, Site
-from .streams import compression_of, stream_starts, unpacked
+from .site import ENGLISH_NAMESPACES, LONGEST_TITLE, Site
+from .streams import unpacked
+from .units import Unit, pieces_of, split
 
 __all__ = ["MAX_PAGE_BYTES", "Page", "Unit", "read_pages", "read_site", "split"]
 
 # MediaWiki saves no text above 2 MiB, which escaping may make a few times longer.
 MAX_PAGE_BYTES = 16 << 20
-_HEAD_BYTES = 1 << 20
+_HEAD_BYTES = 1 << 20  # in which the head of a dump ends
+_FIRST_BYTES = 1 << 12  # in which a page's title stands
 _PAGE = re.compile(rb"<page[\s>]")
 _PAGE_OR_END = re.compile(rb"</page\s*>|<page[\s>]")
-_LONGEST_MARK = 16
+_LONGEST_MARK = 64
+_ROOT = re.compile(rb"<mediawiki\b[^>]*>")
 _TITLE = re.compile(rb"<title[^>]*>([^<]*)")
 _ILLEGAL = re.compile(
     rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|&#(?:0*(?:[0-8]|1[124-9]|2\d|3[01])|[xX]0*(?:[0-8bcefBCEF]|1[0-9a-fA-F]));"
 )
+_NO_TITLE = re.compile(r"[<>\[\]{}|#\ufffd]")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ufffe\uffff]")
 
 
@@ -54,21 +55,6 @@ class Page(NamedTuple):
     model: str = "wikitext"
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
-    """A part of a dump file for one process: the pages that begin in some of its bytes."""
-
-    path: Path
-    start: int = 0
-    end: int | None = None
-    """Before which byte of the file the last stream, or in a plain file the last page, begins; None for the end."""
-
-    @property
-    def size(self) -> int:
-        """Bytes of the file that it stands for."""
-        return (self.path.stat().st_size if self.end is None else self.end) - self.start
-
-
 def read_site(path: str | Path) -> Site:
     """Return what the head of a dump says about its wiki; the English rules where it has no head.
 
@@ -77,13 +63,9 @@ def read_site(path: str | Path) -> Site:
         OSError: When it cannot be read.
     """
     path = Path(path)
-    head = b""
-    for _, piece in unpacked(path, ignore_problem):
-        head += piece
-        if len(head) > _HEAD_BYTES or _PAGE.search(head):
-            break
+    head = _head(path)
     first = _PAGE.search(head)
-    root = re.search(rb"<mediawiki\b[^>]*>", head)
+    root = _ROOT.search(head)
     if first is None and root is None:
         raise WikipediaError(f"{path}: is no MediaWiki XML dump, as neither <mediawiki> nor <page> is in its beginning")
     attributes = root[0].decode("utf-8", "replace") if root else ""
@@ -118,39 +100,14 @@ def read_site(path: str | Path) -> Site:
     )
 
 
-def split(paths: Iterable[str | Path], parts: int) -> list[Unit]:
-    """Cut dumps into units of about equal size for worker processes; every page is in exactly one.
-
-    Plain files are cut anywhere, bz2 files where a stream begins (those named ``multistream`` have one for every 100
-    pages), others are one unit each.
-
-    Args:
-        paths: The dump's files.
-        parts: Units that are wanted; there are fewer where files cannot be cut so often, more where there are more
-            files.
-    """
-    files = [Path(path) for path in paths]
-    total = sum(path.stat().st_size for path in files)
-    target = max(1, -(-total // max(1, parts)))
-    units: list[Unit] = []
-    for path in files:
-        size = path.stat().st_size
-        pieces = min(max(1, parts), max(1, round(size / target)))
-        compression = compression_of(path)
-        if compression in ("gz", "zst") or pieces == 1:
-            cuts: list[int] = []
-        else:
-            cuts = [size * piece // pieces for piece in range(1, pieces)]
-            if compression == "bz2":
-                cuts = _at_streams(cuts, stream_starts(path))
-        bounds: list[int | None] = [0, *sorted({cut for cut in cuts if cut > 0}), None]
-        units += [Unit(path, start or 0, end) for start, end in itertools.pairwise(bounds)]
-    return units
-
-
-def _at_streams(cuts: Iterable[int], starts: list[int]) -> list[int]:
-    found = (bisect_left(starts, cut) for cut in cuts)
-    return [starts[index] for index in found if index < len(starts)]
+def _head(path: Path) -> bytes:
+    """Return the beginning of a dump, with at least the beginning of its first page if that is near."""
+    head = b""
+    for _, piece in unpacked(path, ignore_problem):
+        head += piece
+        if len(head) > _HEAD_BYTES or _PAGE.search(head):
+            break
+    return head
 
 
 def read_pages(source: str | Path | Unit, *, on_problem: OnProblem = ignore_problem) -> Iterator[Page]:
@@ -178,8 +135,7 @@ class _Buffer:
     """The unpacked bytes that are still needed, and where they stand."""
 
     def __init__(self, unit: Unit, on_problem: OnProblem) -> None:
-        self._pieces = unpacked(unit.path, on_problem, unit.start)
-        self._end = unit.end
+        self._pieces = pieces_of(unit, on_problem)
         self.held = bytearray()
         self.offset = 0
         """Of the first held byte in what the unit unpacks to."""
@@ -187,18 +143,15 @@ class _Buffer:
         """Before which offset a page must begin to be one of the unit's."""
         self.lost = False
         """Whether something before the newest piece could not be unpacked."""
-        self._compressed = compression_of(unit.path) != ""
+        self.ends_in_gap = False
+        """Whether nothing was unpacked after what could not be."""
 
     def more(self) -> bool:
         """Append the next piece; False at the end, or, with `lost`, before a gap."""
-        for position, piece in self._pieces:
-            total = self.offset + len(self.held)
-            if self._end is not None and self.limit == math.inf:
-                if self._compressed:
-                    if position >= self._end:
-                        self.limit = total
-                elif position + len(piece) >= self._end:
-                    self.limit = total + self._end - position
+        for beyond, piece in self._pieces:
+            if beyond and self.limit == math.inf:
+                self.limit = self.offset + len(self.held)
+            self.ends_in_gap = not piece
             if not piece:
                 self.lost = True
                 return False
@@ -222,6 +175,7 @@ def _raw_pages(unit: Unit, on_problem: OnProblem) -> Iterator[tuple[int, bytes]]
                 return
             if not buffer.more():
                 if not buffer.lost:
+                    _check_end(unit, buffer, on_problem)
                     return
                 buffer.lost = False
                 buffer.drop(len(buffer.held))
@@ -235,50 +189,53 @@ def _raw_pages(unit: Unit, on_problem: OnProblem) -> Iterator[tuple[int, bytes]]
             yield start, raw
 
 
+def _check_end(unit: Unit, buffer: _Buffer, on_problem: OnProblem) -> None:
+    """Report a file that ends without the end of a dump although it has its beginning."""
+    size = buffer.offset + len(buffer.held)
+    if buffer.ends_in_gap or size < _LONGEST_MARK:
+        return  # that was said, or the mark may have begun in the unit before
+    if unit.end is None and b"</mediawiki" not in buffer.held and _ROOT.search(_head(unit.path)):
+        message = "the file ends without </mediawiki>; what came before is read"
+        on_problem(Problem("truncated", f"{unit.path}, byte {size} of the unpacked XML", message))
+
+
 def _one_page(path: Path, buffer: _Buffer, on_problem: OnProblem) -> bytes | None:
     """Take the page with which a buffer begins out of it; None when it has no end or is too big, which is reported."""
-    scanned = 1
-    dropped = 0
     start = buffer.offset
-    title = b""
+    first = b""  # its first bytes, for messages, where they are not held any more
+    scanned = 1
     while True:
         end = _PAGE_OR_END.search(buffer.held, scanned)
-        size = dropped + (end.end() if end else len(buffer.held))
-        if end is None and size <= MAX_PAGE_BYTES:
-            scanned = max(1, len(buffer.held) - _LONGEST_MARK)
-        elif end is None:
-            # Too big already: only its end is looked for.
-            title = title or bytes(buffer.held[:_HEAD_BYTES])
-            count = max(1, len(buffer.held) - _LONGEST_MARK)
-            buffer.drop(count)
-            dropped += count
+        if end is not None:
+            break
+        if buffer.offset + len(buffer.held) - start > MAX_PAGE_BYTES:  # only its end is looked for
+            first = first or bytes(buffer.held[:_FIRST_BYTES])
+            buffer.drop(max(1, len(buffer.held) - _LONGEST_MARK))
             scanned = 0
         else:
-            break
+            scanned = max(1, len(buffer.held) - _LONGEST_MARK)
         if not buffer.more():
-            where = _where(path, start, title or bytes(buffer.held[:_HEAD_BYTES]))
-            if buffer.lost:
-                message = "its end is in a part of the file that cannot be unpacked; it is left out"
-            else:
-                message = "the file ends within this page; it is left out"
+            where = _where(path, start, first or bytes(buffer.held[:_FIRST_BYTES]))
+            lost = "its end is in a part of the file that cannot be unpacked"
+            message = f"{lost if buffer.lost else 'the file ends within this page'}; it is left out"
             on_problem(Problem("truncated", where, message))
             buffer.lost = False
             buffer.drop(len(buffer.held))
             return None
-    assert end is not None
-    where = _where(path, start, title or bytes(buffer.held[:_HEAD_BYTES]))
-    if not end[0].startswith(b"</"):
-        on_problem(Problem("broken_xml", where, "the next page begins before this one ends; it is left out"))
-        buffer.drop(end.start())
-        return None
-    if size > MAX_PAGE_BYTES:
+    size = buffer.offset + end.end() - start
+    ended = end[0].startswith(b"</")
+    if ended and size <= MAX_PAGE_BYTES:
+        raw = bytes(memoryview(buffer.held)[: end.end()])
+        buffer.drop(len(raw))
+        return raw
+    where = _where(path, start, first or bytes(buffer.held[:_FIRST_BYTES]))
+    if ended:
         message = f"the page has {size:,} bytes, more than {MAX_PAGE_BYTES:,}; it is left out"
         on_problem(Problem("too_big", where, message))
-        buffer.drop(end.end())
-        return None
-    raw = bytes(buffer.held[: end.end()])
-    buffer.drop(end.end())
-    return raw
+    else:
+        on_problem(Problem("broken_xml", where, "the next page begins before this one ends; it is left out"))
+    buffer.drop(end.end() if ended else end.start())
+    return None
 
 
 def _where(path: Path, offset: int, raw: bytes) -> str:
@@ -290,6 +247,17 @@ def _where(path: Path, offset: int, raw: bytes) -> str:
 
 def _shown(title: str) -> str:
     return "".join(character if character.isprintable() else repr(character)[1:-1] for character in title[:200])
+
+
+def _wrong_title(title: str) -> tuple[ProblemKind, str] | None:
+    """Return what is wrong with the title of a page: no wiki saves one with brackets, bars or more than 255 bytes."""
+    if not title:
+        return "no_title", "the page has no title; it is left out"
+    if _CONTROL.search(title):
+        return "control_characters", "its title holds control characters; the page is left out"
+    if _NO_TITLE.search(title) or len(title.encode()) > LONGEST_TITLE + 100:  # a namespace's name comes on top
+        return "bad_title", "its title holds what no title may hold, or is too long; the page is left out"
+    return None
 
 
 def _parsed(path: Path, offset: int, raw: bytes, on_problem: OnProblem) -> Page | None:
@@ -312,11 +280,9 @@ def _parsed(path: Path, offset: int, raw: bytes, on_problem: OnProblem) -> Page 
             problem("control_characters", "its title holds control characters; the page is left out")
             return None
     title_text = (element.findtext("title") or "").strip()
-    if not title_text:
-        problem("no_title", "the page has no title; it is left out")
-        return None
-    if _CONTROL.search(title_text):
-        problem("control_characters", "its title holds control characters; the page is left out")
+    wrong = _wrong_title(title_text)
+    if wrong:
+        problem(*wrong)
         return None
     try:
         namespace = element.findtext("ns")

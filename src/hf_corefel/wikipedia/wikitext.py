@@ -1,7 +1,7 @@
 """Turn wikitext into plain text with its links, in time that grows as the text does.
 
-Links are marked in the text while it is cleaned and read off at the end, so that what a link shows always stands in the
-plain text as it is given.
+`templates` says why this is no parser of others. Links are marked in the text while it is cleaned and read off at the
+end, so that what a link shows always stands in the plain text as it is given.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _TAG = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]*(?:[\s/][^<>\x01\x02\x05]*)?>")
 _EXTERNAL = re.compile(
     r"\[(?:(?:https?|ftps?|irc|news|mailto|git|svn):|//)[^\s\[\]<>\x01\x02\x05]++[ \t]*+([^\[\]\n]*+)\]", re.IGNORECASE
 )
-_ADDRESS = re.compile(r"\b(?:https?|ftp)://[^\s\[\]<>|\x01-\x05]++", re.IGNORECASE)
+_ADDRESS = re.compile(r"(?<!\w)(?:https?|ftp)://[^\s\[\]<>|\x01-\x05]++")
+_VARIANTS = re.compile(r"-\{(?:[\w;=-]{0,40}\|)?([^{}|]*+)\}-")
 _SWITCH = re.compile(r"__[A-Z]{2,40}+__")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
 _SPACE_WITHIN = re.compile(f"({_BEGIN}\\d+{_SHOWN}) ")
-_SPACES = re.compile(r"[^\S\n]{2,}|[^\S\n ]")
 _ATTRIBUTES = re.compile(r"[^\[\]{}|]*\|(?!\|)")
 _CELLS = re.compile(r"\|\|")
 _HEADER_CELLS = re.compile(r"\|\||!!")
@@ -97,11 +97,12 @@ def read_wikitext(text: str, site: Site, title: str = "") -> Wikitext:
     switches = frozenset(found[0].strip("_") for found in _SWITCH.finditer(body))
     lines = _LineReader(reader.targets).read(_cleaned(body))
     for caption in reader.captions:
-        shown = _finished(_cleaned(caption).replace("\n", " "), reader.targets)
-        if shown[0]:
-            lines.append(Line(*shown, "caption", False))
-    description = _finished(_cleaned(_LinkReader(site).read(expanded.short_description)), [])[0]
-    return Wikitext(lines, expanded.templates, reader.categories, description.replace("\n", " "), switches)
+        shown, links = _finished(_cleaned(caption), reader.targets)
+        if shown:
+            lines.append(Line(shown, links, "caption", False))
+    described = _LinkReader(site)
+    description = _finished(_cleaned(described.read(expanded.short_description)), described.targets)[0]
+    return Wikitext(lines, expanded.templates, reader.categories, description, switches)
 
 
 class _LinkReader:
@@ -183,8 +184,17 @@ def _quotes(found: re.Match[str]) -> str:
     return "'" if count == 4 else "'" * max(0, count - 5)
 
 
+def _variant(found: re.Match[str]) -> str:
+    """Return the first of a text's forms in several scripts: ``-{zh-hans:国; zh-hant:國}-``."""
+    first = found[1].partition(";")[0]
+    code, colon, shown = first.partition(":")
+    return shown if colon and code.strip().isascii() and _BEGIN not in code else first
+
+
 def _cleaned(text: str) -> str:
-    """Take quotes, HTML, external links and switches out of a text."""
+    """Take quotes, HTML, external links, switches and forms in other scripts out of a text."""
+    if "-{" in text:
+        text = _VARIANTS.sub(_variant, text)
     if "<" in text:
         text = _TAG.sub("", _BREAK.sub(" ", text))
     if "//" in text or "mailto:" in text:
@@ -201,16 +211,27 @@ def _entity(found: re.Match[str]) -> str:
 
 def _finished(text: str, targets: list[str]) -> tuple[str, list[Link]]:
     """Return a cleaned line as plain text, and its links."""
-    text = _LEFT_BRACKETS.sub("", text.replace(NOTHING, ""))
+    text = text.replace(NOTHING, "")
+    if "[" in text or "]" in text or "{" in text or "}" in text:
+        text = _LEFT_BRACKETS.sub("", text)
     if "&" in text:
         text = _ENTITY.sub(_entity, text)
+    text = " ".join(text.split())
     if _BEGIN not in text:
-        return _SPACES.sub(" ", text).strip(), []
+        return text, []
     # Space within a link's ends goes outside.
-    text = _SPACE_WITHIN.sub(r" \1", _SPACES.sub(" ", text).replace(f" {_END}", f"{_END} "))
-    text = _SPACES.sub(" ", text).strip()
-    links = [Link(found[2], targets[int(found[1])]) for found in _MARKED_LINK.finditer(text) if found[2]]
-    return _MARKED_LINK.sub(r"\2", text), links
+    if f"{_SHOWN} " in text or f" {_END}" in text:
+        text = " ".join(_SPACE_WITHIN.sub(r" \1", text).replace(f" {_END}", f"{_END} ").split())
+    links: list[Link] = []
+    pieces: list[str] = []
+    position = 0
+    for found in _MARKED_LINK.finditer(text):
+        number, surface = found.groups()
+        pieces += (text[position : found.start()], surface)
+        position = found.end()
+        if surface:
+            links.append(Link(surface, targets[int(number)]))
+    return "".join([*pieces, text[position:]]), links
 
 
 class _LineReader:
