@@ -21,7 +21,7 @@ from hf_corefel.kb import read_jsonl
 from hf_corefel.kb.entity_vectors import fit_projection
 from hf_corefel.processing_corefel import KNOWLEDGE_BASE_FOLDER
 
-_LIMIT_MB = 80
+_LIMIT_MB = 110
 _FILES = ("config.json", "model.safetensors", "processor_config.json", "training_record.json")
 _SKIPPED = ("training_args.bin",)
 
@@ -83,7 +83,11 @@ def main() -> None:
     parser.add_argument(
         "--without-test-surfaces", type=Path, required=True, help="knowledge base without DWIE's test-only surfaces"
     )
-    parser.add_argument("--descriptions", type=Path, help="texts that the entity vectors were made with, .jsonl[.gz]")
+    parser.add_argument(
+        "--descriptions",
+        type=Path,
+        help="texts of the entity vectors, .jsonl[.gz], to fit the map from the encoder to them anew",
+    )
     arguments = parser.parse_args()
     for name in _FILES:
         if not (arguments.model / name).is_file():
@@ -97,7 +101,8 @@ def main() -> None:
     config = json.loads((target / "config.json").read_text(encoding="utf-8"))
     config["encoder_config"]["_name_or_path"] = Path(config["encoder_config"]["_name_or_path"]).name
     (target / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
-    _fit_projection(target, arguments.descriptions)
+    if arguments.descriptions is not None:
+        _fit_projection(target, arguments.descriptions)
     evaluate_corpus(arguments.data_dir, split="test", model=target, out=target / "test_scores.json")
     more = [
         {**options.pop("note", {}), **evaluate_corpus(corpus, split="test", model=target, **options)}

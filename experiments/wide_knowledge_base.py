@@ -32,6 +32,7 @@ from wide_sources import (
     dump_excerpts,
     first_names,
     freebase,
+    graph_types,
     gum,
     gum_wikidata,
     lead_paragraphs,
@@ -43,7 +44,7 @@ from wide_sources import (
 )
 
 from hf_corefel.corpora import development_split, read_dwie
-from hf_corefel.kb import AliasRow, KnowledgeBase
+from hf_corefel.kb import AliasRow, KnowledgeBase, read_jsonl
 from hf_corefel.kb.normal_form import folded_form, normal_form
 from hf_corefel.kb.short_forms import short_forms
 
@@ -53,8 +54,9 @@ FALLBACK = "normalized"
 UNSEEN, ONE_WORD_UNSEEN = 1.0, 4.0
 # Where the base has a name already, what others add gets so much of its share.
 BESIDE_BASE = 0.1
-# Short forms of obscure namesakes would only crowd out each other: from such a strength on they are made.
+# Last names of the obscure, and the like, would only crowd out each other: they are made from such a strength on.
 SHORT_FORM_STRENGTH = WELL_KNOWN
+WEAK_FORMS = ("last name", "middle name", "university")
 # Levels of a coded vector on each side of zero: fewer pack better into a wheel.
 LEVELS = 15
 
@@ -110,7 +112,7 @@ def wide_rows(
     ):
         kind = gathered.types.get(entity)
         for form in short_forms(entity, kind):
-            if form.kind == "qualifier" or strength >= SHORT_FORM_STRENGTH:
+            if form.kind not in WEAK_FORMS or strength >= SHORT_FORM_STRENGTH:
                 surface, value = normal_form(form.surface), strength * form.discount
                 added[surface][entity] = max(value, added[surface][entity])
     for surface, entities in added.items():
@@ -218,7 +220,9 @@ def read_sources(
     known = base | {entity for _, entity in gathered.names}
     popular = popular_titles(folder / "popular_titles_lower.txt.gz")
     surfaces = of_base_surfaces | {surface for surface, _ in gathered.names}
-    yield restored_titles(popular, known, surfaces, common_words(document.text for document in train))
+    texts = [document.text for document in train]
+    texts += [data["text"] for _, data in read_jsonl(folder / "wiki_vital_en.jsonl.gz")]
+    yield restored_titles(popular, known, surfaces, common_words(document.text for document in train), texts)
 
 
 class Table:
@@ -268,6 +272,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for entity in sorted(entities):
         if entity in codes:
             gathered.wikidata.setdefault(entity, codes[entity])
+    for entity, kind in graph_types(options.sources / "ppr_entities.jsonl.gz").items():
+        if entity in entities:
+            gathered.types.setdefault(entity, kind)
     given = first_names(sources, options.sources / "congress.tsv.gz")
     gathered.types.update((e, "person") for e in entities if e not in gathered.types and person_title(e, given))
     wide = wide_rows(rows, gathered, popular, of_base)

@@ -250,9 +250,14 @@ def gum_wikidata(folder: Path) -> dict[str, str]:
 
 
 class LetterCase:
-    """Puts the letter case back into titles that were lower-cased, as other titles write their words."""
+    """Puts the letter case back into titles that were lower-cased, as other titles, or texts, write their words."""
 
-    def __init__(self, known: Iterable[str]) -> None:
+    def __init__(self, known: Iterable[str], texts: Iterable[str]) -> None:
+        self._texts: dict[str, Counter[str]] = defaultdict(Counter)
+        for text in texts:
+            for word in re.findall(r"[^\W\d_]+", text):
+                if not word.islower():
+                    self._texts[word.lower()][word] += 1
         self._first: dict[str, Counter[str]] = defaultdict(Counter)
         self._later: dict[str, Counter[str]] = defaultdict(Counter)
         for entity in known:
@@ -268,7 +273,10 @@ class LetterCase:
             seen = first + later if i == 0 else later or first
             capital = Counter({form: n for form, n in seen.items() if i or form[:1] == form[:1].upper()})
             if not capital:
-                words.append(word[:1].upper() + word[1:])
+                # "LinkedIn", where texts mostly write a word so; "Bezos" otherwise.
+                form, count = (self._texts.get(word) or Counter()).most_common(1)[0] if word in self._texts else ("", 0)
+                usual = form.isupper() or 2 * count <= self._texts[word].total() if count else True
+                words.append(word[:1].upper() + word[1:] if usual else form)
                 sure *= 0.7 if i else 0.9
                 continue
             form, count = capital.most_common(1)[0]
@@ -282,7 +290,9 @@ def popular_titles(path: Path) -> list[str]:
     return [line for _, line in read_lines(path)]
 
 
-def restored_titles(popular: Iterable[str], known: set[str], surfaces: set[str], common: set[str]) -> Source:
+def restored_titles(
+    popular: Iterable[str], known: set[str], surfaces: set[str], common: set[str], texts: Iterable[str]
+) -> Source:
     """Names among the popular titles that no other source has, in the letter case that other titles' words have.
 
     Phrases that keep a small letter ("odds ratio") are no names, and neither is a single word that texts write small. A
@@ -293,9 +303,10 @@ def restored_titles(popular: Iterable[str], known: set[str], surfaces: set[str],
         known: The entities of other sources.
         surfaces: What they are called.
         common: Words that texts write in small letters.
+        texts: Texts that show how words are written.
     """
     source = Source("popular titles, letter case restored", "MIT")
-    case = LetterCase(known)
+    case = LetterCase(known, texts)
     lowered = {folded_form(title_of(entity)) for entity in known} | {folded_form(surface) for surface in surfaces}
     for title in popular:
         if folded_form(title) in lowered or title.startswith(("list of ", "lists of ", "deaths in ", "index of ")):
@@ -350,6 +361,13 @@ def lead_paragraphs(path: Path) -> Source:
         if found:
             source.types[data["entity"]] = found
     return source
+
+
+def graph_types(path: Path) -> dict[str, str]:
+    """Types of entities as PPRforNED's table has them: persons, places and organizations."""
+    kinds = {"PER": "person", "GPE": "place", "ORG": "organization"}
+    lines = (data for _, data in read_jsonl(path))
+    return {data["entity"]: kinds[data["type"]] for data in lines if data.get("type") in kinds}
 
 
 def first_names(sources: Iterable[Source], path: Path) -> set[str]:

@@ -16,6 +16,8 @@ MORE_SCORES = SCORES.with_name("more_scores.json")
 PLACES = tuple(f"<!-- scores:{name} -->" for name in ("headline", "all", "parts", "alias-table", "more", "pronouns"))
 
 CONFIGURATION = "<!-- configuration-fields -->"
+KNOWLEDGE_BASE = "<!-- scores:knowledge-base -->"
+WIDENED = ROOT / "experiments" / "wide_knowledge_base.json"
 
 _NAMES = {
     "muc": "MUC",
@@ -126,9 +128,23 @@ def configuration_fields() -> str:
     return "\n".join(lines)
 
 
+def knowledge_base_sources(steps: list[dict[str, Any]]) -> str:
+    """What each source adds to the bundled knowledge base, and the recall after it, as a table."""
+    parts = list(steps[0]["recall"])
+    lines = ["| with | entities | surfaces | MB | " + " | ".join(parts) + " |", "|---|---|---|---|" + "---|" * len(parts)]
+    for step in steps:
+        shares = [f"{known:.1%} / {proposed:.1%}" for known, proposed in step["recall"].values()]
+        sizes = f"{step['entities']:,} | {step['surfaces']:,} | {step['bytes'] / 1e6:.1f}"
+        lines.append(f"| {step['source']} | {sizes} | {' | '.join(shares)} |")
+    return "\n".join(lines)
+
+
 def filled(markdown: str) -> str:
     """A page with the tables in their places."""
     markdown = markdown.replace(CONFIGURATION, configuration_fields())
+    if KNOWLEDGE_BASE in markdown:
+        steps = json.loads(WIDENED.read_text(encoding="utf-8"))
+        markdown = markdown.replace(KNOWLEDGE_BASE, knowledge_base_sources(steps))
     if not any(place in markdown for place in PLACES):
         return markdown
     scores = json.loads(SCORES.read_text(encoding="utf-8"))
