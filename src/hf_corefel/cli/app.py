@@ -25,6 +25,7 @@ from .options import (
     TrustOption,
     hub_access,
     knowledge_base_folder,
+    map_place,
 )
 from .publish import publish
 from .rendering import ProgressBar, scores_table, show
@@ -92,6 +93,15 @@ def evaluate(
     predictions: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Keep the predictions there, as JSON lines.")
     ] = None,
+    entity_map: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--entity-map",
+            metavar="FILE_OR_KB",
+            help="Names that mean one entity: lines of an old and a new name, or a knowledge base with redirects and "
+            "Wikidata ids; may be given again.",
+        ),
+    ] = None,
     quiet: QuietOption = False,
 ) -> None:
     """Score a model on a corpus, told by its files: coreference, entity linking and their hard cases.
@@ -121,6 +131,7 @@ def evaluate(
                 out=out,
                 predictions=predictions,
                 progress=progress.update,
+                entity_map=[map_place(name, token=token) for name in entity_map or ()] or None,
             )
     except (OSError, ValueError) as error:
         fail(f"cannot evaluate on {data_dir}: {error}")

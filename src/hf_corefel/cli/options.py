@@ -25,6 +25,7 @@ __all__ = [
     "hub_access",
     "is_bundled",
     "knowledge_base_folder",
+    "map_place",
 ]
 
 BUNDLED = "bundled"
@@ -128,3 +129,8 @@ def knowledge_base_folder(name: str, **access: Any) -> Path:
 
         name = bundled_checkpoint()
     return find_folder(name, **access)
+
+
+def map_place(name: str, **access: Any) -> Path:
+    """The file of an entity map, or the folder of a knowledge base whose names are one."""
+    return Path(name) if Path(name).is_file() else knowledge_base_folder(name, **access)

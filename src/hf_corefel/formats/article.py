@@ -20,6 +20,7 @@ from .wording import (
     chain_line,
     counts_line,
     entity_label,
+    facts_line,
     first_warnings,
     more_warnings_line,
     one_line,
@@ -136,7 +137,10 @@ class Article:
             + (f'<span class="times">×{len(found)}</span>' if len(found) > 1 else "")
             for surface, found in places.items()
         )
-        parts.append(f'</div><p class="surfaces">{" ".join(surfaces)}</p>')
+        parts.append("</div>")
+        if facts := facts_line(cluster):
+            parts.append(f'<p class="facts">{name_html(facts)}</p>')
+        parts.append(f'<p class="surfaces">{" ".join(surfaces)}</p>')
         if others := alternatives_line(cluster):
             parts.append(f'<p class="alternatives">or {name_html(others)}</p>')
         if any(mention.parent is not None for mention in cluster.mentions):
