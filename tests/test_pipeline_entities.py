@@ -215,5 +215,5 @@ def test_stores_that_know_less_are_fine(tiny_folder: Path, tiny_encyclopaedia: C
     known.__class__ = Untyped
     annotate = load_pipeline(tiny_folder, knowledge_base=known)
     assert set(by_entity(annotate(TEXT, id="wikidata"))) == {"Q1", "Q2", "Q585"}
-    with pytest.raises(ValueError, match="^types: the knowledge base, Untyped, does not say which type an entity has"):
+    with pytest.raises(ValueError, match=r"^types: the knowledge base, Untyped, does not say which type an entity has"):
         annotate(TEXT, types=["person"])

@@ -131,7 +131,7 @@ def evaluate(
                 out=out,
                 predictions=predictions,
                 progress=progress.update,
-                entity_map=[map_place(name, token=token) for name in entity_map or ()] or None,
+                **({"entity_map": [map_place(name, token=token) for name in entity_map]} if entity_map else {}),
             )
     except (OSError, ValueError) as error:
         fail(f"cannot evaluate on {data_dir}: {error}")

@@ -142,7 +142,7 @@ def evaluate_corpus(
         "split": split,
         "mention_scope": kinds,
         "given_mentions": given_mentions,
-        **score(gold, predicted, pipeline.processor, texts, entity_map=same),
+        **score(gold, predicted, pipeline.processor, texts, **({} if same is None else {"entity_map": same})),
     }
     if not given_mentions:
         recall = recall_of_spans(pipeline, gold, texts, max_kept_spans=max_kept_spans)
