@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -111,6 +111,9 @@ def evaluate(
     from ..evaluation import evaluate_corpus
 
     try:
+        more: dict[str, Any] = {"trust_remote_code": True} if trust_remote_code else {}
+        if entity_map:
+            more["entity_map"] = [map_place(name, token=token) for name in entity_map]
         with (
             warnings_as_messages(quiet=quiet),
             ProgressBar("Evaluating", None, shown=not quiet) as progress,
@@ -123,7 +126,6 @@ def evaluate(
                 model=model,
                 knowledge_base=None if knowledge_base is None else knowledge_base_folder(knowledge_base, token=token),
                 loading=hub_access(revision, token),
-                **({"trust_remote_code": True} if trust_remote_code else {}),
                 mention_scope=mention_scope,
                 given_mentions=given_mentions,
                 limit=limit,
@@ -131,7 +133,7 @@ def evaluate(
                 out=out,
                 predictions=predictions,
                 progress=progress.update,
-                **({"entity_map": [map_place(name, token=token) for name in entity_map]} if entity_map else {}),
+                **more,
             )
     except (OSError, ValueError) as error:
         fail(f"cannot evaluate on {data_dir}: {error}")
