@@ -174,7 +174,7 @@ def _types(listed: str) -> tuple[str, ...] | None:
     try:
         return check_types([name.strip() for name in listed.split(",") if name.strip()])
     except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint="--types") from error
+        raise typer.BadParameter(str(error).removeprefix("types: "), param_hint="--types") from error
 
 
 def _format(kind: str | None, as_json: bool, output: str | None) -> str:
