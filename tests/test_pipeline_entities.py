@@ -9,7 +9,15 @@ from typing import Any
 import pytest
 from datasets import Dataset
 
-from hf_corefel import RESULT_FEATURES, AnnotatedDocument, Constraints, CorefELPipeline, Document, KnowledgeBase
+from hf_corefel import (
+    RESULT_FEATURES,
+    AnnotatedDocument,
+    Constraints,
+    CorefELPipeline,
+    Document,
+    DocumentError,
+    KnowledgeBase,
+)
 from hf_corefel.candidates import ComposedKnowledgeBase
 from hf_corefel.pipeline_corefel import load_pipeline
 
@@ -129,6 +137,15 @@ def test_constraints_hold_between_entities_of_one_id(make: Make) -> None:
     for clusters in (result["clusters"], *(sample["clusters"] for sample in result["samples"])):
         together = [{(m["begin"], m["end"]) for m in cluster["mentions"]} for cluster in clusters]
         assert not any({(0, 9), (14, 23)} <= mentions for mentions in together)
+
+
+@pytest.mark.parametrize("name", ["Q585", "wikidata:Q585", "Christiania", "Oslo"])
+def test_constraints_name_entities_as_results_do(make: Make, name: str) -> None:
+    annotate = make(redirects={"Christiania": "Oslo"})
+    result = annotate(TEXT, constraints={"entities": [{"begin": 0, "end": 9, "entity": name}]}, id="wikidata")
+    assert surfaces(result)["Q585"][0] == "Anna Berg"
+    with pytest.raises(DocumentError, match="the entity 'Q9', which is not in the knowledge base"):
+        annotate(TEXT, constraints={"entities": [{"begin": 0, "end": 9, "entity": "Q9"}]})
 
 
 def test_clusters_of_some_types(make: Make, tiny_documents: list[Document]) -> None:

@@ -352,7 +352,9 @@ def test_bad_options_are_named(pipeline: FakePipeline, arguments: tuple[str, str
 
 def test_an_unknown_type_is_named_with_the_known_ones(pipeline: FakePipeline) -> None:
     said = " ".join(run("a.txt", "--types", "person,persons")[2].replace("│", " ").split())
-    assert "--types: there is no type 'persons' (did you mean 'person'?); the known ones are person, organization" in said
+    assert (
+        "--types: there is no type 'persons' (did you mean 'person'?); the known ones are person, organization" in said
+    )
 
 
 def test_a_device_that_is_not_there(pipeline: FakePipeline) -> None:

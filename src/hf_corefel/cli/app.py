@@ -16,6 +16,7 @@ from .heads import heads
 from .kb import kb_app
 from .messages import fail, say, warnings_as_messages
 from .options import (
+    EntityMapOption,
     KnowledgeBaseOption,
     MaxKeptSpansOption,
     ModelOption,
@@ -93,15 +94,7 @@ def evaluate(
     predictions: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Keep the predictions there, as JSON lines.")
     ] = None,
-    entity_map: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--entity-map",
-            metavar="FILE_OR_KB",
-            help="Names that mean one entity: lines of an old and a new name, or a knowledge base with redirects and "
-            "Wikidata ids; may be given again.",
-        ),
-    ] = None,
+    entity_map: EntityMapOption = None,
     quiet: QuietOption = False,
 ) -> None:
     """Score a model on a corpus, told by its files: coreference, entity linking and their hard cases.

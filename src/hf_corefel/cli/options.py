@@ -13,6 +13,7 @@ from ..kb.hub import find_folder
 from .messages import fail
 
 __all__ = [
+    "EntityMapOption",
     "KnowledgeBaseOption",
     "MaxKeptSpansOption",
     "ModelOption",
@@ -60,6 +61,15 @@ TrustOption = Annotated[
     typer.Option(
         "--trust-remote-code",
         help="Run code that the model's files name; read it first. A model of such code cannot be loaded without.",
+    ),
+]
+EntityMapOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--entity-map",
+        metavar="FILE_OR_KB",
+        help="Names that mean one entity: lines of an old and a new name, or a knowledge base with redirects and "
+        "Wikidata ids; may be given again.",
     ),
 ]
 MaxKeptSpansOption = Annotated[

@@ -15,7 +15,7 @@ _WIKIDATA = re.compile(r"wikidata:(?=[QPL][0-9]+$)", re.IGNORECASE)
 # What a message shows of a loop.
 _MOST_SHOWN = 8
 
-AnyDocument = TypeVar("AnyDocument", Document, AnnotatedDocument)
+AnyDocument = TypeVar("AnyDocument")
 
 
 def plain_entity(name: str) -> str:
@@ -115,12 +115,19 @@ class EntityMap:
         return EntityMap(known=lambda name: second(first(name)))
 
     def document(self, document: AnyDocument) -> AnyDocument:
-        """Return a copy of a document whose links, and given candidates, have the names of the map."""
-        clusters = document.clusters and [self._cluster(cluster) for cluster in document.clusters]
-        if isinstance(document, Document) and document.candidates:
-            listed = {span: [self._candidate(c) for c in items] for span, items in document.candidates.items()}
-            return replace(document, clusters=clusters, candidates=listed)
-        return replace(document, clusters=clusters)
+        """Return a copy of a document whose links, and given candidates, have the names of the map.
+
+        Args:
+            document: A document, a result or an annotation (`hf_corefel.corpora.ArticleAnnotation`).
+        """
+        given: Any = document
+        changed: dict[str, Any] = {
+            "clusters": given.clusters and [self._cluster(cluster) for cluster in given.clusters]
+        }
+        if listed := getattr(given, "candidates", None):
+            changed["candidates"] = {span: [self._candidate(c) for c in items] for span, items in listed.items()}
+        renamed: AnyDocument = replace(given, **changed)
+        return renamed
 
     def count(self, document: Document | AnnotatedDocument) -> MappedLinks:
         """Return how many links a document has, and how many of them the map gives another name."""
