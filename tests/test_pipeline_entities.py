@@ -130,6 +130,12 @@ def test_min_probability_is_of_the_thing_and_not_of_its_titles(make: Make) -> No
     assert "Q1" in by_entity(annotate(TEXT, min_probability=between, id="wikidata"))
 
 
+def test_evidence_of_a_link_that_became_nil_is_named_alike(make: Make) -> None:
+    document = Document(TEXT, mentions=[(0, 9)])
+    (cluster,) = make()(document, id="wikidata", evidence=True, min_probability=1.0)["clusters"]
+    assert cluster["entity"] is None and cluster["mentions"][0]["parent"]["entity"] == "Q1"
+
+
 def test_constraints_hold_between_entities_of_one_id(make: Make) -> None:
     annotate = make(wikidata={"Anna_Berg": "Q1", "Carl_Moss": "Q1"})
     constraints = Constraints(cannot_link=[((0, 9), (14, 23))])

@@ -87,12 +87,14 @@ class EntityDescriber:
         alternatives = cluster.alternatives
         if alternatives is not None:
             alternatives = tuple(map(self._described_alternative, alternatives))
+        # A link that was too improbable is NIL, and its evidence is still that of an entity.
+        mentions = tuple(map(self._described_mention, cluster.mentions))
         if cluster.entity is None:
-            return replace(cluster, alternatives=alternatives)
+            return replace(cluster, mentions=mentions, alternatives=alternatives)
         return replace(
             cluster,
             entity=self.name(cluster.entity),
-            mentions=tuple(map(self._described_mention, cluster.mentions)),
+            mentions=mentions,
             alternatives=alternatives,
             wikidata=self._wikidata(cluster.entity),
             type=self._type(cluster.entity),
