@@ -303,7 +303,7 @@ class CorefELProcessor:
             limit=limit,
             scope=scope,
             keep_all=document.mentions is not None,
-            candidates=found.entities.rows,
+            candidate_rows=found.entities.rows,
             log_priors=found.log_priors,
             entities=found.entities.names,
             entity_ids=found.entities.ids,
@@ -365,7 +365,7 @@ class CorefELProcessor:
             "span_limits": np.array([d.limit for d in documents], dtype=np.int64),
             "mention_scope": np.array([d.scope for d in documents], dtype=np.int64),
             "keep_all": np.array([d.keep_all for d in documents], dtype=bool),
-            "candidates": _pad([d.candidates for d in documents], -1),
+            "candidate_rows": _pad([d.candidate_rows for d in documents], -1),
             "log_priors": _pad([d.log_priors for d in documents], 0.0),
             "entity_vectors": _pad([d.entity_vectors for d in documents], 0.0),
         }
