@@ -312,3 +312,44 @@ def test_broken_xml_in_one_unit_is_not_read_twice(tmp_path: Path) -> None:
     found = [pages_of(unit) for unit in split([path], 5)]
     assert [title for pages, _ in found for title in titles(pages)] == TITLES
     assert [kind for _, problems in found for kind in kinds(problems)] == ["broken_xml"]
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    packed=st.sampled_from(["plain", "bz2", "gz", "zst", "two gzip members", "bz2 streams that cut pages"]),
+    faults=st.lists(
+        st.tuples(
+            st.sampled_from(["flip", "cut", "double", "insert"]), st.floats(0, 1), st.binary(min_size=1, max_size=9)
+        ),
+        min_size=1,
+        max_size=4,
+    ),
+    parts=st.integers(1, 5),
+)
+def test_no_damage_is_an_error(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    packed: str,
+    faults: list[tuple[str, float, bytes]],
+    parts: int,
+) -> None:
+    """Whatever happens to a file, pages that are whole come, and something is said where some are missing."""
+    monkeypatch.setattr(units, "SMALLEST_PART", 1)
+    data = PACKED[packed](dump_xml(PAGES))
+    for fault, share, extra in faults:
+        place = 8 + int(share * (len(data) - 8))  # the first bytes say what kind of file it is
+        if fault == "flip":
+            data = data[:place] + bytes(255 - byte for byte in data[place : place + 2]) + data[place + 2 :]
+        elif fault == "cut":
+            data = data[:place]
+        elif fault == "double":
+            data = data[:place] + data
+        else:
+            data = data[:place] + extra + data[place:]
+    path = tmp_path / "dump"
+    path.write_bytes(data)
+    found, problems = pages_of(path)
+    assert len(found) >= 7 or problems or packed == "plain"
+    assert all(page.title and page.title.isprintable() for page in found)
+    for unit in split([path], parts):
+        pages_of(unit)

@@ -83,6 +83,11 @@ def test_another_language_and_labels_of_all_languages(tmp_path: Path) -> None:
     assert read(tmp_path / "a.json", [cologne], "zh-min-nan")[0][0].title == "Köln"
 
 
+def test_control_characters_and_halves_of_characters(tmp_path: Path) -> None:
+    found, problems = read(tmp_path / "a.json", [item("Q1", "A\x07B \ud800", title="\U0001f600\n")])
+    assert not problems and (found[0].label, found[0].title) == ("A B", "\U0001f600")
+
+
 def test_types_by_class_then_by_description(tmp_path: Path) -> None:
     entities = [
         item("Q1", classes=[statement("Q5", "deprecated"), statement("Q515")]),
@@ -105,6 +110,7 @@ BAD_LINES = {
     "no id": "{}",
     "an id that is no text": '{"id": 5}',
     "labels that are none": '{"id": "Q1", "labels": {"en": "Oslo"}}',
+    "a label that is no text": '{"id": "Q1", "labels": {"en": {"value": null}}}',
     "claims that are none": '{"id": "Q1", "claims": {"P31": [7]}}',
     "too deep": "[" * 100_000,
 }

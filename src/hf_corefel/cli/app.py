@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -17,6 +17,7 @@ from .heads import heads
 from .kb import kb_app
 from .messages import fail, say, warnings_as_messages
 from .options import (
+    EntityMapOption,
     KnowledgeBaseOption,
     MaxKeptSpansOption,
     ModelOption,
@@ -26,6 +27,7 @@ from .options import (
     TrustOption,
     hub_access,
     knowledge_base_folder,
+    map_place,
 )
 from .publish import publish
 from .rendering import ProgressBar, scores_table, show
@@ -93,6 +95,7 @@ def evaluate(
     predictions: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Keep the predictions there, as JSON lines.")
     ] = None,
+    entity_map: EntityMapOption = None,
     quiet: QuietOption = False,
 ) -> None:
     """Score a model on a corpus, told by its files: coreference, entity linking and their hard cases.
@@ -102,6 +105,9 @@ def evaluate(
     from ..evaluation import evaluate_corpus
 
     try:
+        more: dict[str, Any] = {"trust_remote_code": True} if trust_remote_code else {}
+        if entity_map:
+            more["entity_map"] = [map_place(name, token=token) for name in entity_map]
         with (
             warnings_as_messages(quiet=quiet),
             ProgressBar("Evaluating", None, shown=not quiet) as progress,
@@ -114,7 +120,6 @@ def evaluate(
                 model=model,
                 knowledge_base=None if knowledge_base is None else knowledge_base_folder(knowledge_base, token=token),
                 loading=hub_access(revision, token),
-                **({"trust_remote_code": True} if trust_remote_code else {}),
                 mention_scope=mention_scope,
                 given_mentions=given_mentions,
                 limit=limit,
@@ -122,6 +127,7 @@ def evaluate(
                 out=out,
                 predictions=predictions,
                 progress=progress.update,
+                **more,
             )
     except (OSError, ValueError) as error:
         fail(f"cannot evaluate on {data_dir}: {error}")

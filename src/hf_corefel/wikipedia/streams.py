@@ -21,6 +21,7 @@ __all__ = ["BZ2_STREAM", "compression_of", "stream_starts", "unpacked"]
 BZ2_STREAM = re.compile(rb"BZh[1-9]1AY&SY")
 _LONGEST_HEAD = 10
 _READ = 1 << 18
+_READ_ZSTANDARD = 1 << 14  # which unpacks to half a gibibyte at worst
 # So that a small file that unpacks to very much is unpacked in pieces.
 _PIECE = 1 << 20
 
@@ -186,11 +187,26 @@ def _zstandard(path: Path, file: BinaryIO, on_problem: OnProblem) -> Iterator[tu
         raise WikipediaError(
             f"{path}: reading .zst needs the package zstandard: pip install 'hf-corefel[wikipedia]'"
         ) from error
-    reader = zstandard.ZstdDecompressor(max_window_size=1 << 31).stream_reader(file, read_across_frames=True)
-    try:
-        while piece := reader.read(_PIECE):
-            yield 0, piece
-    except zstandard.ZstdError as error:
-        message = f"{error}; what follows is left out, as zstandard has no place to go on from"
-        on_problem(Problem("damaged", f"{path}, byte {file.tell()}", message))
-        yield 0, b""
+    # The package's readers take the end of a cut file for its end; these objects unpack all that they are given.
+    waiting = file.read(_READ_ZSTANDARD)
+    position = 0
+    while waiting:
+        frame = position
+        unpacker = zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj()
+        try:
+            while not unpacker.eof:
+                if not waiting:
+                    message = "the file ends in the midst of a zstandard frame; what came before is read"
+                    on_problem(Problem("truncated", f"{path}, byte {position}", message))
+                    yield frame, b""
+                    return
+                piece = unpacker.decompress(waiting)
+                position += len(waiting) - len(unpacker.unused_data)
+                waiting = unpacker.unused_data or file.read(_READ_ZSTANDARD)
+                if piece:
+                    yield frame, piece
+        except zstandard.ZstdError as error:
+            message = f"{error}; what follows is left out, as zstandard has no place to go on from"
+            on_problem(Problem("damaged", f"{path}, byte {position}", message))
+            yield frame, b""
+            return

@@ -20,6 +20,7 @@ from .units import Unit, lines_of
 __all__ = ["Item", "coarse_type", "read_items"]
 
 _QID = re.compile(r"Q[1-9]\d{0,18}")
+_NO_CHARACTER = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
 _INSTANCE_OF = "P31"
 # Where types differ, the one that is first here holds: a museum is a place before it is an organization's name.
 _ORDER = ("person", "species", "event", "work", "organization", "place", "product", "other")
@@ -111,7 +112,7 @@ def _item(entity: Mapping[str, Any], language: str, wiki: str) -> Item:
     title = _mapping(entity, "sitelinks").get(wiki)
     return Item(
         qid=entity["id"],
-        title=str(title["title"]) if title else None,
+        title=_string(title["title"]) if title else None,
         label=_text(entity, "labels", language),
         aliases=_aliases(entity, language),
         description=_text(entity, "descriptions", language),
@@ -128,12 +129,23 @@ def _text(entity: Mapping[str, Any], field: str, language: str) -> str:
     """Return a label or description in a language, or the one that Wikidata gives for all languages (``mul``)."""
     texts = _mapping(entity, field)
     found = texts.get(language) or texts.get("mul")
-    return str(found["value"]) if found else ""
+    return _string(found["value"]) if found else ""
+
+
+def _string(value: Any) -> str:
+    """Return a text without control characters and halves of characters, which other formats cannot hold.
+
+    Raises:
+        TypeError: When it is no text.
+    """
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r:.60} is no text")
+    return _NO_CHARACTER.sub(" ", value).strip()
 
 
 def _aliases(entity: Mapping[str, Any], language: str) -> list[str]:
     texts = _mapping(entity, "aliases")
-    found = [str(alias["value"]) for code in (language, "mul") for alias in texts.get(code) or ()]
+    found = [_string(alias["value"]) for code in (language, "mul") for alias in texts.get(code) or ()]
     return list(dict.fromkeys(found))
 
 
