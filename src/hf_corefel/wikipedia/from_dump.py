@@ -1,0 +1,211 @@
+"""A knowledge base from a dump of Wikipedia."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ..kb.knowledge_base import KnowledgeBase
+from . import dumps
+from .base_building import BaseOptions, Stage, Step, build_base
+from .problems import WikipediaError
+from .item_facts import write_items, write_props
+from .occurrences import SAMPLED_ARTICLES
+from .site import Site
+from .unit_facts import UnitOptions, write_unit
+from .work_folder import WorkFolder, identify, writing_unit
+from .workers import Progress, Task, run_tasks
+
+__all__ = ["build_from_wikipedia", "default_work_folder"]
+
+# Bytes of a dump that are one unit of work; a run that was killed repeats the units that it was in.
+_UNIT_BYTES = 24_000_000
+# Bytes of a dump, compressed, of an article and what lies between it and the next: a rule of thumb for the sample.
+_BYTES_OF_ARTICLE = 3000
+
+
+def build_from_wikipedia(
+    dump: Sequence[str | Path],
+    out: str | Path,
+    *,
+    page_props: str | Path | None = None,
+    wikidata: str | Path | None = None,
+    min_links: int = 0,
+    limit: int | None = None,
+    language: str | None = None,
+    workers: int | None = None,
+    work_dir: str | Path | None = None,
+    max_candidates: int | None = 30,
+    vectors_of: KnowledgeBase | None = None,
+    stage: Stage | None = None,
+) -> dict[str, Any]:
+    """Build a knowledge base from a dump of Wikipedia and save it.
+
+    The same command goes on where one was that was killed; see `WorkFolder`.
+
+    Args:
+        dump: The files of ``pages-articles``, one or several parts.
+        out: The folder of the knowledge base.
+        page_props: The SQL dump of ``page_props``, for Wikidata ids.
+        wikidata: A dump of Wikidata in JSON, for labels, aliases, descriptions, types, and ids where `page_props` has
+            none.
+        min_links: Leave entities out that fewer links lead to.
+        limit: Read only the first so many pages.
+        language: That of the dump, such as ``en``; needed only where the dump does not say it.
+        workers: Processes that work at once; as many as the machine has cores when None.
+        work_dir: Where finished work is kept; ``OUT.work`` when None, and then it is removed at the end.
+        max_candidates: How many candidates a surface keeps; None keeps all.
+        vectors_of: A knowledge base whose vectors are taken.
+        stage: Told what is being done, see `Step`.
+
+    Returns:
+        What ``report.json`` in the folder says: what was read, kept, and left out, and why.
+
+    Raises:
+        WikipediaError: When the dump or the work folder cannot be used; the message says what to do.
+        OSError: When a file cannot be read or written.
+    """
+    files, out = [Path(path) for path in dump], Path(out)
+    if not files:
+        raise WikipediaError("there is no dump to read")
+    if len({os.path.realpath(path) for path in files}) < len(files):
+        raise WikipediaError(f"{files[0]}: a file of the dump is given twice")
+    processes = workers or os.cpu_count() or 1
+    site = _site(files[0], language)
+    language = site.language
+    inputs = [identify(path) for path in files]
+    size = sum(file.bytes for file in inputs)
+    sampled = min(1.0, SAMPLED_ARTICLES * _BYTES_OF_ARTICLE / max(size, 1))
+    work = WorkFolder(
+        Path(work_dir) if work_dir is not None else default_work_folder(out),
+        {"dump": inputs, "limit": limit, "language": language},
+    )
+    tell = stage or (lambda step: None)
+    with work.held():
+        work.remove_unfinished()
+        units = dumps.split(files, max(1, size // _UNIT_BYTES))
+        names = [f"pages-{number:05d}" for number in range(len(units))]
+        beside: dict[str, list[str]] = {}
+        tasks = []
+        for kind, path in (("props", page_props), ("items", wikidata)):
+            if path is not None:
+                name = f"{kind}-{identify(Path(path)).hash}"
+                beside[kind] = [name]
+                if not work.is_done(name):
+                    tasks.append(Task(str(path), (work.path, name, _BESIDE[kind], (Path(path), language))))
+        _read(work, names, units, tasks, UnitOptions(site, sampled, limit), processes, tell)
+        provenance = {
+            "dump": [file._asdict() for file in inputs],
+            "page_props": None if page_props is None else identify(Path(page_props))._asdict(),
+            "wikidata": None if wikidata is None else identify(Path(wikidata))._asdict(),
+            "language": language,
+            "limit": limit,
+            "min_links": min_links,
+            "licence": "CC BY-SA 4.0 (Wikipedia), CC0 (Wikidata)",
+        }
+        options = BaseOptions(
+            min_links=min_links,
+            max_candidates=max_candidates,
+            workers=processes,
+            vectors_of=vectors_of,
+            url_template=f"https://{language}.wikipedia.org/wiki/{{entity}}",
+            provenance=provenance,
+        )
+        report = build_base(out, work, [name for name in names if work.is_done(name)], beside, options, tell)
+        if work_dir is None:
+            work.remove()
+    return report
+
+
+def default_work_folder(out: Path) -> Path:
+    """Where work is kept when nobody says where: beside the output, on the same disk."""
+    out = Path(os.path.realpath(out))
+    return out.with_name(f"{out.name}.work")
+
+
+def _site(path: Path, language: str | None) -> Site:
+    """What the dump says of its wiki.
+
+    Raises:
+        WikipediaError: When it is of another language than was asked for.
+    """
+    site = dumps.read_site(path)
+    if language is None or site.language == language:
+        return site
+    if site.described:
+        raise WikipediaError(
+            f"{path}: the dump says that its language is {site.language!r}, not {language!r}; leave --language out, or "
+            "give the dump of that Wikipedia"
+        )
+    return replace(site, language=language)
+
+
+def _props(folder: Path, path: Path, language: str, progress: Callable[[int, int], None]) -> None:
+    write_props(folder, path, progress)
+
+
+def _items(folder: Path, path: Path, language: str, progress: Callable[[int, int], None]) -> None:
+    write_items(folder, path, language, progress, only_with_article=True)
+
+
+_BESIDE = {"props": _props, "items": _items}
+
+
+def do_unit(
+    work: Path, name: str, function: Callable[..., None], arguments: tuple[Any, ...], progress: Progress
+) -> None:
+    """What a worker does: fill the folder of a unit with a function of a module."""
+    with writing_unit(work, name) as folder:
+        function(folder, *arguments, progress)
+
+
+def _read(
+    work: WorkFolder,
+    names: Sequence[str],
+    units: Sequence[dumps.Unit],
+    beside: Sequence[Task],
+    options: UnitOptions,
+    workers: int,
+    tell: Stage,
+) -> None:
+    """Do what is not done yet of the units; with a limit one after the other, for that shows how far it reaches."""
+    reading = _Reading(sum(unit.bytes for unit in units), tell)
+    tasks, sizes = list(beside), [0] * len(beside)
+    left = options.limit
+    for number, (name, unit) in enumerate(zip(names, units, strict=True)):
+        if left is not None and left <= 0:
+            break
+        if work.is_done(name):
+            reading.finished += unit.bytes
+        else:
+            tasks.append(Task(str(unit.path), (work.path, name, write_unit, (unit, number, replace(options, limit=left)))))
+            sizes.append(unit.bytes)
+        if left is not None:
+            run_tasks(tasks, do_unit, workers, reading.following(sizes))
+            tasks, sizes = [], []
+            left -= work.summary(name)["totals"]["pages"]
+    run_tasks(tasks, do_unit, workers, reading.following(sizes))
+
+
+class _Reading:
+    """How much of a dump is read, in pages and bytes."""
+
+    def __init__(self, total: int, tell: Stage) -> None:
+        self._total, self._tell = total, tell
+        self._pages = 0
+        self.finished = 0
+
+    def following(self, sizes: Sequence[int]) -> Progress:
+        """What to call with pages and bytes of tasks of such sizes."""
+        pages, reached = [0] * len(sizes), [0] * len(sizes)
+
+        def report(task: int, read: int, place: int) -> None:
+            self._pages += read - pages[task] if sizes[task] else 0
+            self.finished += min(place, sizes[task]) - reached[task]
+            pages[task], reached[task] = read, min(place, sizes[task])
+            self._tell(Step("Reading", self.finished, self._total, self._pages))
+
+        return report
