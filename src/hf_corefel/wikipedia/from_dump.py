@@ -23,6 +23,8 @@ __all__ = ["build_from_wikipedia", "default_work_folder"]
 
 # Bytes of a dump that are one unit of work; a run that was killed repeats the units that it was in.
 _UNIT_BYTES = 24_000_000
+# Bytes that one byte of a compressed dump becomes when it is unpacked, about.
+_UNPACKED = 4.5
 # Bytes of a dump, compressed, of an article and what lies between it and the next: a rule of thumb for the sample.
 _BYTES_OF_ARTICLE = 3000
 
@@ -172,40 +174,45 @@ def _read(
     tell: Stage,
 ) -> None:
     """Do what is not done yet of the units; with a limit one after the other, for that shows how far it reaches."""
-    reading = _Reading(sum(unit.bytes for unit in units), tell)
-    tasks, sizes = list(beside), [0] * len(beside)
+    reading = _Reading(sum(unit.size for unit in units), tell)
+    tasks = list(beside)
+    read: list[dumps.Unit | None] = [None] * len(beside)
     left = options.limit
     for number, (name, unit) in enumerate(zip(names, units, strict=True)):
         if left is not None and left <= 0:
             break
         if work.is_done(name):
-            reading.finished += unit.bytes
+            reading.finished += unit.size
         else:
-            tasks.append(Task(str(unit.path), (work.path, name, write_unit, (unit, number, replace(options, limit=left)))))
-            sizes.append(unit.bytes)
+            tasks.append(Task(f"{unit.path}, from byte {unit.start} on", (work.path, name, write_unit, (unit, number, replace(options, limit=left)))))
+            read.append(unit)
         if left is not None:
-            run_tasks(tasks, do_unit, workers, reading.following(sizes))
-            tasks, sizes = [], []
+            run_tasks(tasks, do_unit, workers, reading.following(read))
+            tasks, read = [], []
             left -= work.summary(name)["totals"]["pages"]
-    run_tasks(tasks, do_unit, workers, reading.following(sizes))
+    run_tasks(tasks, do_unit, workers, reading.following(read))
 
 
 class _Reading:
-    """How much of a dump is read, in pages and bytes."""
+    """How much of a dump is read, in pages and bytes of its files; those of the units in work are estimated."""
 
     def __init__(self, total: int, tell: Stage) -> None:
         self._total, self._tell = total, tell
         self._pages = 0
         self.finished = 0
 
-    def following(self, sizes: Sequence[int]) -> Progress:
-        """What to call with pages and bytes of tasks of such sizes."""
-        pages, reached = [0] * len(sizes), [0] * len(sizes)
+    def following(self, units: Sequence[dumps.Unit | None]) -> Progress:
+        """What to call with pages and unpacked bytes of tasks; None stands for what is no unit."""
+        sizes = [unit.size if unit else 0 for unit in units]
+        ratios = [1.0 if unit and unit.path.suffix == ".xml" else _UNPACKED for unit in units]
+        pages, reached = [0] * len(units), [0] * len(units)
 
         def report(task: int, read: int, place: int) -> None:
-            self._pages += read - pages[task] if sizes[task] else 0
-            self.finished += min(place, sizes[task]) - reached[task]
-            pages[task], reached[task] = read, min(place, sizes[task])
-            self._tell(Step("Reading", self.finished, self._total, self._pages))
+            if sizes[task]:
+                place = min(int(place / ratios[task]), sizes[task])
+                self._pages += read - pages[task]
+                self.finished += place - reached[task]
+                pages[task], reached[task] = read, place
+                self._tell(Step("Reading", self.finished, self._total, self._pages))
 
         return report

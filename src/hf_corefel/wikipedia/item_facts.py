@@ -9,10 +9,12 @@ from pathlib import Path
 import pyarrow as pa
 
 from ..kb.normal_form import normal_form
+from ..kb.short_forms import short_forms
 from .page_props import read_qids
 from .problem_counts import ProblemCounts
 from .table_files import TableFile
-from .wikidata import read_items
+from .unit_facts import ALIASES, LINK_WEIGHT, LONGEST_SURFACE, PAGES, TITLE_WEIGHT
+from .wikidata import Item, read_items
 
 __all__ = ["ITEMS", "ITEM_NAMES", "PROPS", "write_items", "write_props"]
 
@@ -23,7 +25,6 @@ ITEM_NAMES = pa.schema({"surface": pa.string(), "qid": pa.string(), "weight": pa
 # In thousandths of a link.
 _LABEL_WEIGHT = 500
 _ALIAS_WEIGHT = 200
-_LONGEST_SURFACE = 100
 _ROWS_BETWEEN_REPORTS = 1000
 
 
@@ -31,32 +32,87 @@ def write_props(folder: Path, path: Path, progress: Callable[[int, int], None]) 
     """Write the QIDs of pages that a ``page_props`` dump in SQL gives."""
     table = TableFile(folder / "props.parquet", PROPS)
     number = 0
-    for number, (page_id, qid) in enumerate(read_qids(path), start=1):
+    problems = ProblemCounts()
+    for number, (page_id, qid) in enumerate(read_qids(path, on_problem=problems.add), start=1):
         table.add(page_id, qid)
     table.close()
-    _summarize(folder, {"QIDs of pages": number}, ProblemCounts())
+    _summarize(folder, {"QIDs of pages": number}, problems)
 
 
-def write_items(folder: Path, path: Path, language: str, progress: Callable[[int, int], None]) -> None:
-    """Write the items of a Wikidata dump in JSON that have an article or a label in a language."""
+def write_items(
+    folder: Path,
+    path: Path,
+    language: str,
+    progress: Callable[[int, int], None],
+    *,
+    only_with_article: bool = False,
+    as_pages: bool = False,
+) -> None:
+    """Write the items of a Wikidata dump in JSON that have an article or a label in a language.
+
+    Args:
+        folder: An empty folder.
+        path: The dump.
+        language: Of labels, aliases, descriptions and articles.
+        progress: Called now and then with the items read.
+        only_with_article: Leave items without an article out.
+        as_pages: Also write what `unit_facts.write_unit` writes of pages: an article an item, which is named
+            ``wikidata:Q42`` when it has none.
+    """
     items = TableFile(folder / "items.parquet", ITEMS)
     names = TableFile(folder / "item_names.parquet", ITEM_NAMES)
+    pages = _ItemPages(folder) if as_pages else None
     problems = ProblemCounts()
-    number = 0
-    for number, item in enumerate(read_items(path, language, on_problem=problems.add), start=1):
-        items.add(item.qid, item.title, item.description, item.type)
+    totals = {"items": 0, "items without label and article": 0, "items without an article": 0}
+    for item in read_items(path, language, on_problem=problems.add):
+        totals["items"] += 1
+        if totals["items"] % _ROWS_BETWEEN_REPORTS == 0:
+            progress(totals["items"], 0)
+        if not item.title and (only_with_article or not item.label):
+            totals["items without an article" if only_with_article else "items without label and article"] += 1
+            continue
+        title = item.title or (f"wikidata:{item.qid}" if as_pages else None)
+        items.add(item.qid, title, item.description or None, item.type)
         weights: dict[str, int] = {}
         for written, weight in ((item.label, _LABEL_WEIGHT), *((alias, _ALIAS_WEIGHT) for alias in item.aliases)):
             surface = normal_form(written or "")
-            if surface and len(surface) <= _LONGEST_SURFACE and "\0" not in surface:
+            if surface and len(surface) <= LONGEST_SURFACE and "\0" not in surface:
                 weights.setdefault(surface, weight)
         for surface, weight in weights.items():
             names.add(surface, item.qid, weight)
-        if number % _ROWS_BETWEEN_REPORTS == 0:
-            progress(number, 0)
+        if pages is not None:
+            pages.add(item, str(title))
     items.close()
     names.close()
-    _summarize(folder, {"Wikidata items": number}, problems)
+    if pages is not None:
+        pages.close()
+    _summarize(folder, {name: count for name, count in totals.items() if count or name == "items"}, problems)
+
+
+class _ItemPages:
+    """Items as if each were the article of a dump."""
+
+    def __init__(self, folder: Path) -> None:
+        self._pages = TableFile(folder / "pages.parquet", PAGES)
+        self._aliases = TableFile(folder / "aliases.parquet", ALIASES)
+        self._place = 0
+
+    def add(self, item: Item, title: str) -> None:
+        self._place += 1
+        self._pages.add(self._place, None, title, "article", None, None, None)
+        if item.title:
+            self._add_name(item.title, title, "titles", TITLE_WEIGHT)
+        for form in short_forms(item.title or item.label or "", item.type):
+            self._add_name(form.surface, title, "short forms", round(form.discount * LINK_WEIGHT))
+
+    def _add_name(self, written: str, title: str, source: str, weight: int) -> None:
+        surface = normal_form(written)
+        if surface and len(surface) <= LONGEST_SURFACE and "\0" not in surface:
+            self._aliases.add(surface, title, source, weight)
+
+    def close(self) -> None:
+        self._pages.close()
+        self._aliases.close()
 
 
 def _summarize(folder: Path, totals: dict[str, int], problems: ProblemCounts) -> None:

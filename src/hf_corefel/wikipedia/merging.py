@@ -232,8 +232,14 @@ class Merger:
         row = self._execute(query).fetchone()
         return None if row is None else row[0]
 
+    def _reader(self, query: str) -> Any:
+        try:
+            return self._database.sql(query.format(**self._tables)).to_arrow_reader(_ROWS_AT_ONCE)
+        except self._error as error:
+            raise _explained(error) from error
+
     def _batches(self, query: str) -> Iterator[Any]:
-        reader = self._execute(query).to_arrow_reader(_ROWS_AT_ONCE)
+        reader = self._reader(query)
         while True:
             try:
                 batch = reader.read_next_batch()

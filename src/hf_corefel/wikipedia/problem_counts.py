@@ -21,7 +21,11 @@ class ProblemCounts:
 
     def add(self, problem: Problem) -> None:
         """Count a problem."""
-        self._count(problem.kind, 1, [f"{problem.where}: {problem.message}"])
+        self.count(problem.kind, problem.where, problem.message)
+
+    def count(self, kind: str, where: str, message: str) -> None:
+        """Count a problem of a kind that readers do not know."""
+        self._count(kind, 1, [f"{where}: {message}"])
 
     def _count(self, kind: str, number: int, examples: Iterable[str]) -> None:
         self.counts[kind] = self.counts.get(kind, 0) + number

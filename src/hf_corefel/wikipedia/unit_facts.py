@@ -29,7 +29,20 @@ from .facts import PageFacts, page_facts
 from .problem_counts import ProblemCounts
 from .table_files import TableFile
 
-__all__ = ["ALIASES", "LINKS", "PAGES", "SAMPLE", "TABLES", "UnitOptions", "is_usable", "write_unit"]
+__all__ = [
+    "ALIASES",
+    "KINDS",
+    "LINKS",
+    "LINK_WEIGHT",
+    "LONGEST_SURFACE",
+    "PAGES",
+    "SAMPLE",
+    "TABLES",
+    "TITLE_WEIGHT",
+    "UnitOptions",
+    "is_usable",
+    "write_unit",
+]
 
 PAGES = pa.schema(
     {
@@ -55,16 +68,27 @@ LINKS = pa.schema({"surface": pa.string(), "target": pa.string(), "count": pa.in
 SAMPLE = pa.schema({"text": pa.string(), "title": pa.string(), "surfaces": pa.list_(pa.string())})
 TABLES = {"pages": PAGES, "aliases": ALIASES, "links": LINKS, "sample": SAMPLE}
 
+# What the report calls pages of each kind.
+KINDS = {
+    "article": "articles",
+    "redirect": "redirects",
+    "disambiguation": "disambiguation pages",
+    "other_namespace": "pages of other namespaces",
+    "skipped": "pages that are no text",
+}
 LINK_WEIGHT = 1000
-_TITLE_WEIGHT = 1000
+TITLE_WEIGHT = 1000
 _REDIRECT_WEIGHT = 500
 _DISAMBIGUATION_WEIGHT = 100
-_LONGEST_SURFACE = 100
+_INITIALISM_WEIGHT = 500
+LONGEST_SURFACE = 100
 _LONGEST_DESCRIPTION = 500
 _LINKS_AT_ONCE = 300_000
 _PAGES_BETWEEN_REPORTS = 50
 # Pages are numbered over all units, in their order.
 _PLACES_OF_UNIT = 1 << 40
+# Beyond every byte of a unit.
+_END = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -95,7 +119,7 @@ class _Writer:
         self.totals: Counter[str] = Counter()
 
     def add(self, place: int, page_id: int, facts: PageFacts) -> None:
-        self.totals[facts.kind] += 1
+        self.totals[KINDS[facts.kind]] += 1
         if facts.kind == "redirect":
             self._pages.add(place, page_id, facts.title, "redirect", facts.redirect, None, None)
             self._alias(facts.title, facts.title, "redirects", _REDIRECT_WEIGHT)
@@ -110,11 +134,11 @@ class _Writer:
     def _article(self, place: int, page_id: int, facts: PageFacts) -> None:
         title = facts.title
         self._pages.add(place, page_id, title, "article", None, _description(facts), facts.type)
-        self._alias(title, title, "titles", _TITLE_WEIGHT)
+        self._alias(title, title, "titles", TITLE_WEIGHT)
         for form in short_forms(title, facts.type):
             self._alias(form.surface, title, "short forms", round(form.discount * LINK_WEIGHT))
-        for form in facts.initialisms:
-            self._alias(form.surface, title, "initialisms", round(form.discount * LINK_WEIGHT))
+        for initialism in facts.initialisms:
+            self._alias(initialism, title, "initialisms", _INITIALISM_WEIGHT)
         surfaces = {}
         for written, target in facts.links:
             surface = surfaces.get(written)
@@ -127,13 +151,13 @@ class _Writer:
                 self.totals["links with no usable text"] += 1
         if len(self._counts) >= _LINKS_AT_ONCE:
             self._flush_counts()
-        if xxhash.xxh3_64_intdigest(title) < self._sampled:
+        if xxhash.xxh3_64_intdigest(title.encode()) < self._sampled:
             self._sample.add(facts.plain_text, title, sorted(set(surfaces.values())))
 
     def _alias(self, written: str, title: str, source: str, weight: int) -> None:
         surface = normal_form(written)
         # What is the name of something is one, signs only or not.
-        if surface and len(surface) <= _LONGEST_SURFACE and "\0" not in surface:
+        if surface and len(surface) <= LONGEST_SURFACE and "\0" not in surface:
             self._aliases.add(surface, title, source, weight)
         else:
             self.totals["names with no usable text"] += 1
@@ -153,7 +177,7 @@ class _Writer:
 def is_usable(surface: str) -> bool:
     """Return whether the text of a link may be a name: not too long, and with a letter or digit in it."""
     return (
-        0 < len(surface) <= _LONGEST_SURFACE
+        0 < len(surface) <= LONGEST_SURFACE
         and "\0" not in surface
         and (surface.isalnum() or any(character.isalnum() for character in surface))
     )
@@ -161,7 +185,7 @@ def is_usable(surface: str) -> bool:
 
 def _description(facts: PageFacts) -> str | None:
     """The short description and the beginning of the lead, as far as there are any."""
-    short, lead = (facts.short_description or "").strip(), (facts.lead or "").strip()
+    short, lead = facts.short_description.strip(), facts.lead.strip()
     if short and short[-1] not in ".!?":
         short += "."
     text = " ".join(f"{short} {lead}".split())
@@ -180,7 +204,7 @@ def write_unit(
         unit: One of `hf_corefel.wikipedia.dumps.split`.
         number: Which one of them.
         options: What else to know.
-        progress: Called now and then with how many pages were read and where in the unit, in bytes.
+        progress: Called now and then with how many pages were read and at which byte of the unpacked unit.
 
     Raises:
         OSError: When the dump cannot be read or the folder not written.
@@ -189,18 +213,18 @@ def write_unit(
     writer = _Writer(folder, options)
     first = number * _PLACES_OF_UNIT
     read = 0
-    pages: Iterable[dumps.Page] = dumps.read_unit(unit, on_problem=problems.add)
+    pages: Iterable[dumps.Page] = dumps.read_pages(unit, on_problem=problems.add)
     for read, page in enumerate(islice(pages, options.limit), start=1):
         try:
             facts = page_facts(page, options.site)
         # One page that nobody foresaw does not end the work of hours.
         except Exception as error:
-            problems.add(dumps.Problem("page failed", f"page {page.title!r}", f"{type(error).__name__}: {error}"))
+            problems.count("failed", f"{unit.path}: page {page.title!r}", f"{type(error).__name__}: {error}")
             continue
         writer.add(first + read, page.page_id, facts)
         if read % _PAGES_BETWEEN_REPORTS == 0:
             progress(read, page.offset)
     writer.close()
-    progress(read, unit.bytes)
+    progress(read, _END)
     summary = {"totals": {"pages": read, **writer.totals}, "problems": problems.to_dict()}
     (folder / "summary.json").write_text(json.dumps(summary, ensure_ascii=False), encoding="utf-8")
