@@ -23,6 +23,7 @@ KB_FILES = [
 ]
 
 _SINCE = {
+    4: ("has_types", "has_links", "has_redirects"),
     3: ("files", "checksum", "fallback_fingerprint", "surface_form", "fallback_form"),
     2: ("fingerprint", "fallback", "has_wikidata", "has_urls"),
 }
@@ -36,7 +37,10 @@ def save_as_version(folder: Path, version: int) -> None:
         if version < since:
             for field in fields:
                 config.pop(field, None)
-    path.write_text(json.dumps({**config, "format_version": version}), encoding="utf-8")
+    config["format_version"] = version
+    if version >= 3:
+        config["checksum"] = config_checksum(config)
+    path.write_text(json.dumps(config), encoding="utf-8")
 
 
 def save_with_raw_surfaces(

@@ -94,6 +94,11 @@ def answers(folder: Path, surfaces: list[str], check: bool) -> str:
     ids = np.arange(-1, kb.num_ids)
     said += [kb.vectors(ids).tolist(), kb.has_vector(ids).tolist(), kb.vector_for("unknown").tolist()]
     said += [[(kb.description(e), kb.wikidata(e), kb.url(e)) for e in kb.entities()]]
+    said += [
+        [(kb.type(e), kb.links(e)) for e in kb.entities()],
+        sorted(kb.redirects()),
+        kb.entity_of("wikidata", "Q42"),
+    ]
     if kb.projection is not None:
         said.append(kb.projection(np.ones((2, kb.projection.hidden_size), dtype=np.float32)).tolist())
         said.append(dict(kb.projection.info))

@@ -63,7 +63,7 @@ def change_config(folder: Path, **changes: Any) -> None:
 @pytest.mark.parametrize("version", [0, True, "1", None, "drop"])
 def test_unknown_format_version(folder: Path, version: object) -> None:
     change_config(folder, format_version=version)
-    with pytest.raises(KnowledgeBaseError, match=r"format_version .* unknown here, this release reads 1 to 3"):
+    with pytest.raises(KnowledgeBaseError, match=r"format_version .* unknown here, this release reads 1 to 4"):
         KnowledgeBase.from_pretrained(folder)
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -36,14 +38,26 @@ def folder(tmp_path: Path) -> Path:
         fallback="casefold",
         provenance={"source": "test"},
         projection=projection,
+        types={names[0]: "person", names[5]: "place"},
+        links={names[0]: 7, names[1]: 0},
+        redirects={"Old name": names[2], "Older name": "Old name"},
     )
     kb.save_pretrained(tmp_path / "kb")
     return tmp_path / "kb"
 
 
+def save_without_facts(folder: Path, version: int) -> None:
+    """Save what a folder holds as an older release did that knew no types, links and redirects."""
+    kb = KnowledgeBase.from_pretrained(folder)
+    kb._tables = replace(kb._tables, types=None, links=None, redirects=None)
+    shutil.rmtree(folder)
+    kb.save_pretrained(folder)
+    save_as_version(folder, version)
+
+
 def test_every_damage_to_every_file_is_found(folder: Path) -> None:
     files = sorted(path.name for path in folder.iterdir())
-    assert len(files) == 11
+    assert len(files) == 15
     for name, found in tamper(folder, flips=200, blocks=50).items():
         assert set(found.outcomes) <= {"error", "right"}, (name, found.examples)
         assert found.outcomes["error"] > 220
@@ -63,11 +77,11 @@ def test_with_changed_names(folder: Path) -> None:
         assert set(found.outcomes) <= {"error", "right"}, (name, found.examples)
 
 
-@pytest.mark.parametrize(("version", "check"), [(3, False), (2, True), (2, False), (1, True)])
+@pytest.mark.parametrize(("version", "check"), [(4, False), (2, True), (2, False), (1, True)])
 def test_without_all_checksums_nothing_crashes(folder: Path, version: int, check: bool) -> None:
     files = None
     if version < 3:
-        save_as_version(folder, version)
+        save_without_facts(folder, version)
     if version == 1:
         # Each time another process reads the keys.
         files = ["surfaces.marisa"]
@@ -79,10 +93,10 @@ def test_without_all_checksums_nothing_crashes(folder: Path, version: int, check
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("version", "check"), [(3, False), (2, True), (2, False), (1, True)])
+@pytest.mark.parametrize(("version", "check"), [(4, False), (2, True), (2, False), (1, True)])
 def test_many_damages_without_all_checksums(folder: Path, version: int, check: bool) -> None:
     if version < 3:
-        save_as_version(folder, version)
+        save_without_facts(folder, version)
     for name, found in tamper(folder, flips=200, blocks=50, check=check, timeout=3000).items():
         assert set(found.outcomes) <= {"error", "right", "wrong"}, (name, found.examples)
 

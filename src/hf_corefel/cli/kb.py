@@ -17,7 +17,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from ..kb import KnowledgeBase, KnowledgeBaseError, Projection, read_alias_jsonl, read_counts
+from ..kb import COARSE_TYPES, KnowledgeBase, KnowledgeBaseError, Projection, read_alias_jsonl, read_counts
 from ..kb.hub import KNOWLEDGE_BASE_FOLDER
 from ..kb.importers import count_rows
 from .kb_building import build_table, not_empty, read_entities
@@ -119,7 +119,9 @@ def build(
     ] = None,
     entities: Annotated[
         Path | None,
-        typer.Option("--entities", metavar="FILE", help='JSON lines {"entity", "description", "wikidata", "url"}.'),
+        typer.Option(
+            "--entities", metavar="FILE", help='JSON lines {"entity", "description", "wikidata", "url", "type"}.'
+        ),
     ] = None,
     max_candidates: Annotated[int | None, typer.Option(min=1, help="Keep so many candidates of a surface.")] = None,
     unseen: Annotated[
@@ -262,6 +264,7 @@ def lookup(
 
 def _known(kb: KnowledgeBase, entity: str) -> dict[str, str]:
     values = {"description": kb.description(entity), "wikidata": kb.wikidata(entity), "url": kb.url(entity)}
+    values["type"] = kb.type(entity)
     return {field: value for field, value in values.items() if value is not None}
 
 
@@ -276,6 +279,7 @@ def add(
     prior: Annotated[float | None, typer.Option(help="p(entity | surface); an equal share when left out.")] = None,
     wikidata: Annotated[str | None, typer.Option(metavar="ID", help="Its Wikidata id, such as Q42.")] = None,
     url: Annotated[str | None, typer.Option(help="Where readers find it.")] = None,
+    kind: Annotated[str | None, typer.Option("--type", help=f"What it is: {', '.join(COARSE_TYPES)}.")] = None,
     model: Annotated[
         str | None,
         typer.Option("--model", metavar="FOLDER", help="Its encoder makes the entity's vector; bundled is one too."),
@@ -300,7 +304,7 @@ def add(
             if model is not None:
                 kb.vectorizer = _vectorizer(kb, model, trust_remote_code)
             new = kb.entity_id(entity) is None
-            kb.add(entity, surface or (), description=description, prior=prior, wikidata=wikidata, url=url)
+            kb.add(entity, surface or (), description=description, prior=prior, wikidata=wikidata, url=url, type=kind)
         if not in_place:
             kb.save_pretrained(target)
         real = Path(os.path.realpath(target))

@@ -14,7 +14,14 @@ from ..kb.readers import shown
 
 __all__ = ["FIELDS", "build_table", "not_empty", "read_entities"]
 
-FIELDS = ("description", "wikidata", "url")
+# The fields of an entity in a file, with the argument of `KnowledgeBase.build` that takes each and its type.
+FIELDS: dict[str, tuple[str, type]] = {
+    "description": ("descriptions", str),
+    "wikidata": ("wikidata", str),
+    "url": ("urls", str),
+    "type": ("types", str),
+    "links": ("links", int),
+}
 _VECTORS_AT_ONCE = 256
 
 _Row = TypeVar("_Row")
@@ -56,7 +63,7 @@ def build_table(
         options["vectors"] = read_wikipedia2vec_text(wikipedia2vec, wanted if rows else None)
         rows = rows or list(title_rows(options["vectors"][0]))
     if known is not None:
-        wanted.update(*(options.get(field, {}) for field in ("descriptions", "wikidata", "urls")))
+        wanted.update(*(options.get(argument, {}) for argument, _ in FIELDS.values()))
         if not wanted:
             raise KnowledgeBaseError("the tables have no entity")
         options["vectors"] = _vectors_of(known, sorted(wanted), options.get("descriptions", {}), vectorizer, progress)
@@ -86,9 +93,9 @@ def _vectors_of(
     return names, np.stack([vectors[name] for name in names])
 
 
-def read_entities(path: Path) -> dict[str, dict[str, str]]:
+def read_entities(path: Path) -> dict[str, dict[str, Any]]:
     """Return the keyword arguments of `KnowledgeBase.build` that a file of entities gives."""
-    found: dict[str, dict[str, str]] = {"descriptions": {}, "wikidata": {}, "urls": {}}
+    found: dict[str, dict[str, Any]] = {argument: {} for argument, _ in FIELDS.values()}
     for where, data in not_empty(path, read_jsonl(path)):
         if not isinstance(data, dict) or not isinstance(data.get("entity"), str):
             raise KnowledgeBaseError(f"{where}: expected an object with the string 'entity', got {shown(data)}")
@@ -97,9 +104,11 @@ def read_entities(path: Path) -> dict[str, dict[str, str]]:
             raise KnowledgeBaseError(
                 f"{where}: unknown field {shown(unknown[0])}; the known fields are {', '.join(FIELDS)}"
             )
-        for field, texts in zip(FIELDS, found.values(), strict=True):
-            if data.get(field) is not None:
-                if not isinstance(data[field], str):
-                    raise KnowledgeBaseError(f"{where}: field {field!r}: expected a string, got {shown(data[field])}")
-                texts[data["entity"]] = data[field]
+        for field, (argument, kind) in FIELDS.items():
+            value = data.get(field)
+            if value is not None:
+                if not isinstance(value, kind) or isinstance(value, bool):
+                    expected = "a string" if kind is str else "a whole number"
+                    raise KnowledgeBaseError(f"{where}: field {field!r}: expected {expected}, got {shown(value)}")
+                found[argument][data["entity"]] = value
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from .checking import check_ids, check_offsets, check_priors, check_slices
 from .errors import KnowledgeBaseError
 from .normal_form import SURFACE_FORM
 from .readers import check_alias_row, check_key
+from .redirect_table import resolve_redirects
 from .storage import find_keys, offsets_of
 
 __all__ = ["AliasTable", "build_alias_table"]
@@ -110,7 +111,8 @@ def build_alias_table(
     more_entities: Iterable[str] = (),
     *,
     max_candidates: int | None = None,
-) -> tuple[Any, AliasTable]:
+    redirects: Mapping[str, str] | None = None,
+) -> tuple[Any, AliasTable, dict[str, str]]:
     """Numbers the entities and collects the candidates of every surface.
 
     A surface that comes twice (also only in normal form), or an entity that comes twice under a surface,
@@ -120,9 +122,10 @@ def build_alias_table(
         aliases: Pairs of a surface and its (entity, prior) pairs.
         more_entities: Entities to know beside those of the aliases.
         max_candidates: Keep at most that many candidates a surface; None keeps all.
+        redirects: Entities to know too, by other titles, which may lead to one another.
 
     Returns:
-        The trie that numbers the entities, and the table.
+        The trie that numbers the entities, the table, and the redirects with the entity at the end of each.
 
     Raises:
         KnowledgeBaseError: When a row is invalid; the message names the row and the surface.
@@ -144,6 +147,9 @@ def build_alias_table(
             prior_column.append(prior)
     for entity in more_entities:
         entity_numbers.setdefault(check_key(entity, "vectors or descriptions", "entity"), len(entity_numbers))
+    resolved = resolve_redirects(redirects or {}, entity_numbers)
+    for entity in resolved.values():
+        entity_numbers.setdefault(entity, len(entity_numbers))
     if len(entity_numbers) > np.iinfo(np.int32).max:
         raise KnowledgeBaseError(f"too many entities: {len(entity_numbers)}; their ids are int32")
 
@@ -164,7 +170,7 @@ def build_alias_table(
     lengths = np.bincount(rows[order], minlength=len(surface_numbers))
     ids = columns[order].astype(np.uint32)
     table = AliasTable(surfaces, offsets_of(lengths), ids, priors[order], len(entity_numbers))
-    return entities, table
+    return entities, table, resolved
 
 
 def _number(numbers: dict[str, int]) -> tuple[Any, np.ndarray, np.ndarray]:

@@ -9,6 +9,8 @@ import numpy as np
 
 from .alias_table import build_alias_table
 from .errors import KnowledgeBaseError
+from .number_tables import LinkTable, TypeTable
+from .redirect_table import RedirectTable
 from .tables import TEXTS, Tables, check_metadata
 from .text_table import TextTable, check_wikidata
 from .vector_table import NamedVectors, VectorFormat, VectorTable, named_vectors
@@ -25,6 +27,9 @@ def build_tables(
     max_candidates: int | None,
     url_template: str | None,
     provenance: Mapping[str, Any],
+    types: Mapping[str, str],
+    links: Mapping[str, int],
+    redirects: Mapping[str, str],
 ) -> Tables:
     """Tables as `KnowledgeBase.build` describes them.
 
@@ -36,6 +41,9 @@ def build_tables(
         max_candidates: How many candidates a surface keeps.
         url_template: Where readers find an entity.
         provenance: Where the data come from.
+        types: Coarse types by entity name.
+        links: How many links lead to an entity, by its name.
+        redirects: Entities by other titles, or titles that lead to them.
 
     Raises:
         KnowledgeBaseError: When any of it is invalid; the message says where.
@@ -46,8 +54,8 @@ def build_tables(
     names, matrix = named_vectors(vectors)
     for entity, wikidata_id in texts["wikidata"].items():
         check_wikidata(wikidata_id, entity)
-    more = [*names, *(entity for named in texts.values() for entity in named)]
-    entities, table = build_alias_table(aliases, more, max_candidates=max_candidates)
+    known = [*names, *(entity for facts in (*texts.values(), types, links) for entity in facts)]
+    entities, table, ends = build_alias_table(aliases, known, max_candidates=max_candidates, redirects=redirects)
     ids = np.fromiter((entities[name] for name in names), dtype=np.int64, count=len(names))
     stored = {name: TextTable.build(entities, named, TEXTS[name]) for name, named in texts.items() if named}
     return Tables(
@@ -59,4 +67,7 @@ def build_tables(
         stored.get("urls"),
         url_template,
         dict(provenance),
+        types=TypeTable.build(entities, types) if types else None,
+        links=LinkTable.build(entities, links) if links else None,
+        redirects=RedirectTable.of(len(entities), {a: entities[b] for a, b in ends.items()}) if ends else None,
     )

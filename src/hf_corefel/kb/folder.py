@@ -19,11 +19,14 @@ from .alias_table import AliasTable
 from .errors import KnowledgeBaseError
 from .fallback import Fallback, FallbackIndex, check_fallback
 from .normal_form import SURFACE_FORM
+from .number_tables import LinkTable, TypeTable
 from .older_formats import check_fingerprint, rebuilt_trie
 from .projection import Projection
+from .redirect_table import RedirectTable
 from .storage import (
     ENTITY_TRIE_FILE,
     FALLBACK_TRIE_FILE,
+    REDIRECT_TRIE_FILE,
     SURFACE_TRIE_FILE,
     checksum_of,
     map_tensors,
@@ -33,15 +36,17 @@ from .storage import (
 )
 from .tables import (
     ALIASES_FILE,
+    FACTS,
     FALLBACK_FILE,
     PROJECTION_FILE,
+    REDIRECTS_FILE,
     SIZES,
     TEXTS,
     VECTORS_FILE,
     Arrays,
     Tables,
     check_metadata,
-    text_file,
+    fact_file,
 )
 from .text_table import TextTable
 from .vector_table import VectorTable
@@ -58,10 +63,10 @@ __all__ = [
     "saved_files",
 ]
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 # Version 1 has neither fallbacks, Wikidata ids, URLs of entities nor a fingerprint; version 2 has no checksums, and
-# each file always has the same name.
-_READABLE = (1, 2, 3)
+# each file always has the same name; version 3 has no types, links and redirects.
+_READABLE = (1, 2, 3, 4)
 _WITH_CHECKSUMS = 3
 
 # A writer may put a new version in place while a reader opens the files of the one before.
@@ -86,11 +91,14 @@ _ARRAYS: dict[str, dict[str, tuple[str, int]]] = {
         "mean": ("float", 1),
         "std": ("float", 1),
     },
-    **{text_file(name): _TEXT_ARRAYS for name in TEXTS},
+    **{fact_file(name): _TEXT_ARRAYS for name in TEXTS},
     PROJECTION_FILE: {"mean": ("float", 1), "components": ("float", 2), "offset": ("float", 1)},
+    fact_file("types"): {"codes": ("bytes", 1)},
+    fact_file("links"): {"counts": ("int32", 1)},
+    REDIRECTS_FILE: {"targets": ("ids", 1)},
     FALLBACK_FILE: {"offsets": ("offsets", 1), "rows": ("ids", 1)},
 }
-_TRIES = (ENTITY_TRIE_FILE, SURFACE_TRIE_FILE, FALLBACK_TRIE_FILE)
+_TRIES = (ENTITY_TRIE_FILE, SURFACE_TRIE_FILE, FALLBACK_TRIE_FILE, REDIRECT_TRIE_FILE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +199,8 @@ def _open_version(folder: Path, config: dict[str, Any], check: bool) -> OpenedFo
     if info is not None and not isinstance(info, dict):
         raise KnowledgeBaseError(f"{path}: field 'projection': expected an object or null, got {info!r}")
     needed = [ENTITY_TRIE_FILE, SURFACE_TRIE_FILE, ALIASES_FILE, VECTORS_FILE]
-    needed += [text_file(name) for name in TEXTS if config.get(f"has_{name}")]
+    needed += [fact_file(name) for name in FACTS if config.get(f"has_{name}")]
+    needed += [REDIRECT_TRIE_FILE, REDIRECTS_FILE] if config.get("has_redirects") else []
     needed += [PROJECTION_FILE] if info is not None else []
     # Nothing says whether the index of an older folder is whole, and one whose surfaces were folded in another way is
     # of no use; it is made again when it is needed.
@@ -357,21 +366,27 @@ def _make_tables(
     def fields(file: str) -> dict[str, Any]:
         return {**arrays[file], "file": str(places[file])}
 
-    texts = {
-        name: TextTable(**fields(file)) if file in arrays else None
-        for name, file in ((name, text_file(name)) for name in TEXTS)
+    kinds: dict[str, Any] = {**dict.fromkeys(TEXTS, TextTable), "types": TypeTable, "links": LinkTable}
+    facts = {
+        name: kind(**fields(file)) if file in arrays else None
+        for name, kind, file in ((name, kind, fact_file(name)) for name, kind in kinds.items())
     }
     projection = None
     if PROJECTION_FILE in arrays:
         projection = Projection(**fields(PROJECTION_FILE), info=config["projection"])
+    redirects = None
+    if REDIRECTS_FILE in arrays:
+        titles = map_trie(places[REDIRECT_TRIE_FILE])
+        redirects = RedirectTable(titles, **fields(REDIRECTS_FILE), num_entities=len(entities))
     return Tables(
         entities=entities,
         aliases=AliasTable(surfaces=surfaces, **fields(ALIASES_FILE), num_entities=len(entities), surface_form=form),
         vectors=VectorTable(**fields(VECTORS_FILE)),
-        **texts,
+        **facts,
         url_template=config["url_template"],
         provenance=config["provenance"],
         projection=projection,
+        redirects=redirects,
     )
 
 

@@ -26,6 +26,7 @@ from .importers import (
     title_rows,
 )
 from .normal_form import normal_form
+from .number_tables import check_links, check_type
 from .overlay import edit_add, edit_remove, edit_remove_surface
 from .projection import Projection
 from .readers import check_counts, check_key, check_surfaces, read_alias_jsonl
@@ -83,14 +84,17 @@ class KnowledgeBase(SavedKnowledgeBase):
         provenance: Mapping[str, Any] | None = None,
         wikidata: Mapping[str, str] | None = None,
         urls: Mapping[str, str] | None = None,
+        types: Mapping[str, str] | None = None,
+        links: Mapping[str, int] | None = None,
+        redirects: Mapping[str, str] | None = None,
         fallback: Fallback = "casefold",
         projection: Projection | None = None,
     ) -> KnowledgeBase:
         """Builds a knowledge base in memory.
 
         Surfaces are kept in normal form (`hf_corefel.kb.normal_form`). One that comes twice, or an entity that
-        comes twice under a surface, is merged: the highest prior stands. Entities that only have a vector or a text
-        are kept.
+        comes twice under a surface, is merged: the highest prior stands. Entities that only have a vector, a text,
+        a type or links are kept.
 
         Args:
             aliases: Pairs of a surface and its (entity, prior) pairs, prior = p(entity | surface).
@@ -103,12 +107,17 @@ class KnowledgeBase(SavedKnowledgeBase):
             provenance: Anything JSON takes that says where the data come from.
             wikidata: Wikidata ids, such as ``Q42``, by entity name.
             urls: URLs of the entities that the template does not lead to, by entity name.
+            types: Coarse types by entity name, each one of `COARSE_TYPES`.
+            links: How many links lead to an entity, by its name.
+            redirects: Old and other titles of entities, with the entity that each leads to, or a title that leads
+                there. A title that is itself an entity's name leads to that entity.
             fallback: What surfaces without candidates fall back on, see `lookup`.
             projection: What makes entity vectors of an encoder's, for `hf_corefel.kb.entity_vectors.title_vectorizer`.
 
         Raises:
             KnowledgeBaseError: When a surface or entity name is empty or holds a NUL, a prior is not
-                between 0 and 1, or a vector has another width or is not finite; the message says where.
+                between 0 and 1, a type or number of links is none, redirects go in a circle, or a vector has another
+                width or is not finite; the message says where.
         """
         check_fallback(fallback)
         tables = build_tables(
@@ -119,6 +128,9 @@ class KnowledgeBase(SavedKnowledgeBase):
             max_candidates=max_candidates,
             url_template=url_template,
             provenance=provenance or {},
+            types=types or {},
+            links=links or {},
+            redirects=redirects or {},
         )
         kb = cls(tables, fallback=fallback)
         return kb if projection is None else kb.with_projection(projection)
@@ -264,6 +276,9 @@ class KnowledgeBase(SavedKnowledgeBase):
         prior: float | Mapping[str, float] | None = None,
         wikidata: str | None = None,
         url: str | None = None,
+        type: str | None = None,
+        links: int | None = None,
+        redirects: Iterable[str] = (),
     ) -> int:
         """Adds an entity, or more to one that is known; the next look-up finds it.
 
@@ -277,6 +292,9 @@ class KnowledgeBase(SavedKnowledgeBase):
                 candidates already, for 1 / (n + 1). The priors of other entities stay. Of two the higher stands.
             wikidata: Its Wikidata id, such as ``Q42``.
             url: Where readers find it.
+            type: Its coarse type, one of `COARSE_TYPES`.
+            links: How many links lead to it.
+            redirects: Old and other titles of it. What is itself an entity's name is none.
 
         Returns:
             Its id.
@@ -293,10 +311,17 @@ class KnowledgeBase(SavedKnowledgeBase):
         for name, text in texts.items():
             if text is not None:
                 encode_text(text, entity, TEXTS[name])
+        facts: dict[str, Any] = {
+            **texts,
+            "types": None if type is None else check_type(type, entity),
+            "links": None if links is None else check_links(links, entity),
+        }
+        titles = [redirects] if isinstance(redirects, str) else redirects
+        others = [check_key(title, "add", "title that leads to the entity") for title in titles]
         given_vector = self._vector_of(entity, description) if vector is None else np.asarray(vector)
         code = None if given_vector is None else self._tables.vectors.encode(entity, given_vector)
         with self._changes.lock:
-            state = edit_add(self._tables, self._changes.state, entity, rows, texts, code)
+            state = edit_add(self._tables, self._changes.state, entity, rows, facts, code, others)
             self._changes.state = state
         added = state.entity_id(self._tables, entity)
         assert added is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 
 import marisa_trie
@@ -9,7 +10,9 @@ import numpy as np
 
 from .alias_table import AliasTable
 from .normal_form import SURFACE_FORM, normal_form
+from .number_tables import LinkTable, TypeTable
 from .overlay import Overlay, Row, merge_rows
+from .redirect_table import RedirectTable
 from .storage import offsets_of
 from .tables import TEXTS, Tables
 from .text_table import TextTable
@@ -40,6 +43,9 @@ def merge_changes(tables: Tables, overlay: Overlay) -> Tables:
         url_template=tables.url_template,
         provenance=tables.provenance,
         projection=tables.projection,
+        types=_merge_types(tables, overlay, old_ids),
+        links=_merge_links(tables, overlay, old_ids),
+        redirects=_merge_redirects(tables, overlay, new_ids, len(living)),
     )
 
 
@@ -127,7 +133,7 @@ def _merge_vectors(vectors: VectorTable, overlay: Overlay, old_ids: np.ndarray) 
 
 
 def _merge_texts(table: TextTable | None, overlay: Overlay, name: str, old_ids: np.ndarray) -> TextTable | None:
-    changed = overlay.texts[name]
+    changed = overlay.facts[name]
     if table is None and not changed:
         return None
     encoded: dict[int, bytes] = {}
@@ -138,3 +144,32 @@ def _merge_texts(table: TextTable | None, overlay: Overlay, name: str, old_ids: 
             begin, end = int(table.offsets[old]), int(table.offsets[old + 1])
             encoded[new] = table.text[begin:end].tobytes()
     return TextTable.of(len(old_ids), encoded)
+
+
+def _merge_types(tables: Tables, overlay: Overlay, old_ids: np.ndarray) -> TypeTable | None:
+    changed = overlay.facts["types"]
+    if tables.types is None and not changed:
+        return None
+    codes = TypeTable.of(tables.num_entities + len(overlay.names), changed).codes
+    return TypeTable(_fill(codes, changed, None if tables.types is None else tables.types.codes)[old_ids])
+
+
+def _merge_links(tables: Tables, overlay: Overlay, old_ids: np.ndarray) -> LinkTable | None:
+    changed = overlay.facts["links"]
+    if tables.links is None and not changed:
+        return None
+    counts = LinkTable.of(tables.num_entities + len(overlay.names), changed).counts
+    return LinkTable(_fill(counts, changed, None if tables.links is None else tables.links.counts)[old_ids])
+
+
+def _fill(values: np.ndarray, changed: Mapping[int, object], before: np.ndarray | None) -> np.ndarray:
+    """Put the numbers of before in for the entities of which nothing was changed."""
+    if before is not None:
+        same = np.setdiff1d(np.arange(len(before)), list(changed))
+        values[same] = before[same]
+    return values
+
+
+def _merge_redirects(tables: Tables, overlay: Overlay, new_ids: np.ndarray, count: int) -> RedirectTable | None:
+    redirects = {title: int(new_ids[target]) for title, target in overlay.living_redirects(tables)}
+    return RedirectTable.of(count, redirects) if redirects else None

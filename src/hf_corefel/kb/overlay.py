@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from .errors import KnowledgeBaseError
 from .fallback import Fallback, fold
 from .storage import find_key
-from .tables import TEXTS, Tables
+from .tables import FACTS, Tables
 
 __all__ = ["Overlay", "Row", "edit_add", "edit_remove", "edit_remove_surface", "merge_rows"]
 
@@ -32,7 +33,8 @@ class Overlay:
         rows: By number of a surface of the tables, all its candidates now, if they changed.
         surfaces: Candidates of the surfaces that the tables lack.
         vectors: By entity id, a vector in the format of the tables: codes [D] and their scale, 1 without one.
-        texts: By name of the field, then by entity id, a text; an empty one is none.
+        facts: By name of the field (`FACTS`), then by entity id, what is known; an empty text is none.
+        redirects: By title, the id of the entity that it leads to, where the tables do not say so.
         num_surfaces: How many surfaces with candidates there are more than in the tables.
         num_candidates: How many pairs of surface and entity there are more.
     """
@@ -43,16 +45,17 @@ class Overlay:
     rows: Mapping[int, Row] = field(default_factory=dict)
     surfaces: Mapping[str, Row] = field(default_factory=dict)
     vectors: Mapping[int, tuple[np.ndarray, float]] = field(default_factory=dict)
-    texts: Mapping[str, Mapping[int, str]] = field(default_factory=lambda: {name: {} for name in TEXTS})
+    facts: Mapping[str, Mapping[int, Any]] = field(default_factory=lambda: {name: {} for name in FACTS})
+    redirects: Mapping[str, int] = field(default_factory=dict)
     num_surfaces: int = 0
     num_candidates: int = 0
-    _folded: dict[str, dict[str, list[str]]] = field(default_factory=dict, compare=False)
+    _folded: dict[str, dict[str, list[Any]]] = field(default_factory=dict, compare=False)
 
     @property
     def empty(self) -> bool:
         """Whether nothing was changed."""
-        parts = (self.names, self.removed, self.rows, self.surfaces, self.vectors, *self.texts.values())
-        return not any(parts)
+        parts = (self.names, self.removed, self.rows, self.surfaces, self.vectors, self.redirects)
+        return not any(parts) and not any(self.facts.values())
 
     def entity_id(self, tables: Tables, name: str) -> int | None:
         """The id of an entity, None when it is unknown or was removed."""
@@ -65,6 +68,36 @@ class Overlay:
         """The name of an entity, also of a removed one."""
         number = entity_id - tables.num_entities
         return str(tables.entities.restore_key(entity_id)) if number < 0 else self.names[number]
+
+    def redirect(self, tables: Tables, title: str) -> int | None:
+        """The id of the entity that a title leads to; None when it leads nowhere, or is an entity's name itself."""
+        if self.entity_id(tables, title) is not None:
+            return None
+        target = self.redirects.get(title)
+        if target is None and tables.redirects is not None:
+            target = tables.redirects.get(title)
+        return None if target in self.removed else target
+
+    def living_redirects(self, tables: Tables) -> Iterator[tuple[str, int]]:
+        """The titles that lead to an entity, with its id."""
+        for title, _ in tables.redirects.pairs() if tables.redirects is not None else ():
+            target = self.redirect(tables, title)
+            if title not in self.redirects and target is not None:
+                yield title, target
+        for title in self.redirects:
+            target = self.redirect(tables, title)
+            if target is not None:
+                yield title, target
+
+    def with_wikidata(self, identifier: str) -> list[int]:
+        """The ids of the entities that were given a Wikidata id."""
+        known = self._folded.get("wikidata")
+        if known is None:
+            known = {}
+            for entity_id, given in self.facts["wikidata"].items():
+                known.setdefault(given, []).append(entity_id)
+            self._folded["wikidata"] = known
+        return known.get(identifier, [])
 
     def folded(self, fallback: Fallback) -> dict[str, list[str]]:
         """The surfaces that the tables lack by their folded forms."""
@@ -99,7 +132,8 @@ class _Edit:
         self.names, self.ids, self.removed = list(last.names), dict(last.ids), set(last.removed)
         self.rows, self.surfaces = dict(last.rows), dict(last.surfaces)
         self.vectors = dict(last.vectors)
-        self.texts = {name: dict(texts) for name, texts in last.texts.items()}
+        self.facts = {name: dict(facts) for name, facts in last.facts.items()}
+        self.redirects = dict(last.redirects)
         self.num_surfaces, self.num_candidates = last.num_surfaces, last.num_candidates
 
     def finish(self) -> Overlay:
@@ -110,7 +144,8 @@ class _Edit:
             self.rows,
             self.surfaces,
             self.vectors,
-            self.texts,
+            self.facts,
+            self.redirects,
             self.num_surfaces,
             self.num_candidates,
         )
@@ -159,10 +194,11 @@ def edit_add(
     last: Overlay,
     entity: str,
     surfaces: Iterable[tuple[str, float | None]],
-    texts: Mapping[str, str | None],
+    facts: Mapping[str, Any],
     vector: tuple[np.ndarray, float] | None,
+    redirects: Iterable[str] = (),
 ) -> Overlay:
-    """Adds an entity, or surfaces, texts and a vector to one that is known.
+    """Adds an entity, or surfaces, facts, a vector and other titles to one that is known.
 
     Args:
         tables: The tables.
@@ -170,8 +206,9 @@ def edit_add(
         entity: Its checked name.
         surfaces: Its checked surfaces and priors. None stands for 1, or, where a surface has n candidates already,
             for 1 / (n + 1). An entity that the surface has already keeps the higher prior.
-        texts: By name of the field; None leaves what there is.
+        facts: By name of the field; None leaves what there is.
         vector: Codes [D] and their scale; None leaves what there is.
+        redirects: Its other titles, checked.
     """
     edit = _Edit(tables, last)
     known = last.entity_id(tables, entity)
@@ -185,9 +222,11 @@ def edit_add(
             prior = row.get(known, 1.0 / (len(row) + 1))
         row[known] = max(float(np.float32(prior)), row.get(known, 0.0))
         edit.set_row(surface, sorted(row.items(), key=lambda pair: (-pair[1], edit.name_of(pair[0]))))
-    for name, text in texts.items():
-        if text is not None:
-            edit.texts[name][known] = text
+    for name, fact in facts.items():
+        if fact is not None:
+            edit.facts[name][known] = fact
+    for title in redirects:
+        edit.redirects[title] = known
     if vector is not None:
         edit.vectors[known] = vector
     return edit.finish()

@@ -27,14 +27,14 @@ from .fallback import Fallback, FallbackIndex
 from .folder import CONFIG_FILE, FORMAT_VERSION, SavedFile, config_checksum, identity_of, read_config, saved_files
 from .normal_form import SURFACE_FORM
 from .storage import FALLBACK_TRIE_FILE, checksum_of, sync, write_json, write_tensors, write_trie
-from .tables import FALLBACK_FILE, SIZES, TEXTS, Tables, index_fingerprint
+from .tables import FACTS, FALLBACK_FILE, SIZES, Tables, index_fingerprint
 
 __all__ = ["current_identity", "save_folder", "writers_lock"]
 
 _UNFINISHED = ".unfinished"
 _NAMES_FILE = "names.json"
 _ANY_FILE = re.compile(
-    rf"(entities|surfaces|fallback|tables|vectors|projection|{'|'.join(TEXTS)})(\.[0-9]+)?\.(marisa|safetensors)"
+    rf"(entities|surfaces|fallback|tables|vectors|projection|redirects|{'|'.join(FACTS)})(\.[0-9]+)?\.(marisa|safetensors)"
 )
 # Seconds that a writer waits for another one.
 WAIT = 600.0
@@ -126,7 +126,7 @@ def _config(
         "url_template": tables.url_template,
         **{name: getattr(tables, name) for name in SIZES},
         "vector_format": tables.vectors.format,
-        **{f"has_{name}": getattr(tables, name) is not None for name in TEXTS},
+        **{f"has_{name}": getattr(tables, name) is not None for name in (*FACTS, "redirects")},
         "projection": dict(tables.projection.info) if tables.projection is not None else None,
         "fallback": fallback,
         "provenance": tables.provenance,

@@ -25,6 +25,7 @@ from .errors import KnowledgeBaseError
 __all__ = [
     "ENTITY_TRIE_FILE",
     "FALLBACK_TRIE_FILE",
+    "REDIRECT_TRIE_FILE",
     "SURFACE_TRIE_FILE",
     "checksum_of",
     "find_key",
@@ -43,6 +44,7 @@ __all__ = [
 SURFACE_TRIE_FILE = "surfaces.marisa"
 ENTITY_TRIE_FILE = "entities.marisa"
 FALLBACK_TRIE_FILE = "fallback.marisa"
+REDIRECT_TRIE_FILE = "redirects.marisa"
 
 # The names that the safetensors format gives to the types that our tables use.
 _DTYPES = {"I8": "<i1", "U8": "<u1", "I32": "<i4", "U32": "<u4", "U64": "<u8", "F16": "<f2", "F32": "<f4"}

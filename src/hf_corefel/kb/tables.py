@@ -13,39 +13,46 @@ import numpy as np
 from .alias_table import AliasTable
 from .errors import KnowledgeBaseError
 from .fallback import FallbackIndex
+from .number_tables import LinkTable, TypeTable
 from .projection import Projection
-from .storage import ENTITY_TRIE_FILE, SURFACE_TRIE_FILE
+from .redirect_table import RedirectTable
+from .storage import ENTITY_TRIE_FILE, REDIRECT_TRIE_FILE, SURFACE_TRIE_FILE
 from .text_table import TextTable
 from .vector_table import VectorTable
 
 __all__ = [
     "ALIASES_FILE",
+    "FACTS",
     "FALLBACK_FILE",
     "PROJECTION_FILE",
+    "REDIRECTS_FILE",
     "SIZES",
     "TEXTS",
     "VECTORS_FILE",
     "Arrays",
     "Tables",
     "check_metadata",
+    "fact_file",
     "fingerprint_of",
     "index_fingerprint",
-    "text_file",
 ]
 
 ALIASES_FILE = "tables.safetensors"
 VECTORS_FILE = "vectors.safetensors"
 PROJECTION_FILE = "projection.safetensors"
 FALLBACK_FILE = "fallback.safetensors"
+REDIRECTS_FILE = "redirects.safetensors"
 # The texts that an entity may have, by the name of their field, and how messages call one; each has its own file.
 TEXTS = {"descriptions": "description", "wikidata": "Wikidata id", "urls": "URL"}
+# All that an entity may have one of, in the same way: texts, and what is told in a number.
+FACTS = {**TEXTS, "types": "type", "links": "number of links"}
 SIZES = ("num_entities", "num_surfaces", "num_candidates", "vector_size")
 
 Arrays = dict[str, np.ndarray]
 
 
-def text_file(name: str) -> str:
-    """Return the name of the file of a field's texts."""
+def fact_file(name: str) -> str:
+    """Return the name of the file of a field of `FACTS`."""
     return f"{name}.safetensors"
 
 
@@ -54,7 +61,7 @@ def fingerprint_of(url_template: str | None, tries: Iterable[Any], files: Iterab
 
     Args:
         url_template: Where readers find entities.
-        tries: The bytes of the tries of entities and of surfaces.
+        tries: The bytes of the tries of entities, of surfaces and, where there are any, of redirects.
         files: The arrays as `Tables.files` gives them.
     """
     digest = hashlib.sha256(json.dumps(url_template).encode())
@@ -94,6 +101,9 @@ class Tables:
         url_template: Where readers find the others, with ``{entity}`` for the quoted name; None = nowhere.
         provenance: Where the data come from.
         projection: From an encoder's vectors to those of the entities.
+        types: Their coarse types.
+        links: How many links lead to them.
+        redirects: Other titles that lead to them.
     """
 
     entities: Any
@@ -105,6 +115,9 @@ class Tables:
     url_template: str | None
     provenance: dict[str, Any]
     projection: Projection | None = None
+    types: TypeTable | None = None
+    links: LinkTable | None = None
+    redirects: RedirectTable | None = None
 
     @property
     def num_entities(self) -> int:
@@ -128,13 +141,20 @@ class Tables:
         yield VECTORS_FILE, dict(self.vectors.items())
         for name in TEXTS:
             table = getattr(self, name)
-            yield text_file(name), dict(table.items()) if table is not None else None
+            yield fact_file(name), dict(table.items()) if table is not None else None
         yield PROJECTION_FILE, dict(self.projection.items()) if self.projection is not None else None
+        # After what older releases know: the fingerprint of a folder of theirs stays what it is.
+        for name in ("types", "links"):
+            table = getattr(self, name)
+            yield fact_file(name), dict(table.items()) if table is not None else None
+        yield REDIRECTS_FILE, dict(self.redirects.items()) if self.redirects is not None else None
 
     def tries(self) -> Iterator[tuple[str, Any]]:
         """Give the names of the files of tries, with the tries."""
         yield ENTITY_TRIE_FILE, self.entities
         yield SURFACE_TRIE_FILE, self.aliases.surfaces
+        if self.redirects is not None:
+            yield REDIRECT_TRIE_FILE, self.redirects.titles
 
     def fingerprint(self) -> str:
         """Return the SHA-256 of what the tables hold, in hexadecimal. Reads all of them."""
@@ -148,12 +168,10 @@ class Tables:
         """
         self.aliases.check()
         self.vectors.check()
-        for name in TEXTS:
-            table: TextTable | None = getattr(self, name)
+        tables = [getattr(self, name) for name in FACTS]
+        for table in (*tables, self.redirects, self.projection):
             if table is not None:
                 table.check()
-        if self.projection is not None:
-            self.projection.check()
 
     def check_shapes(self, folder: object, index: FallbackIndex | None) -> None:
         """Compare the sizes of the arrays, without reading them.
@@ -176,6 +194,10 @@ class Tables:
         for name, what in TEXTS.items():
             table = getattr(self, name)
             fits[f"{what} offsets"] = table is None or table.offsets.shape == (self.num_entities + 1,)
+        entities, redirects = (self.num_entities,), self.redirects
+        fits["type codes"] = self.types is None or self.types.codes.shape == entities
+        fits["link counts"] = self.links is None or self.links.counts.shape == entities
+        fits["redirect targets"] = redirects is None or redirects.targets.shape == (len(redirects.titles),)
         for name, good in fits.items():
             if not good:
                 raise KnowledgeBaseError(f"{folder}: array of {name} has the wrong size; the folder is damaged")

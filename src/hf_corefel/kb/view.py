@@ -13,6 +13,7 @@ import numpy as np
 from ..candidates.proposals import Proposals, QuerySpans
 from ..documents import Candidate, Document
 from ..documents.plain_values import plain
+from .errors import KnowledgeBaseError
 from .fallback import Fallback, FallbackIndex, build_fallback_index, check_fallback
 from .lookup import find_candidates
 from .normal_form import SURFACE_FORM
@@ -20,6 +21,7 @@ from .overlay import Overlay
 from .projection import Projection
 from .tables import Tables
 from .vector_table import draw_vector
+from .wikidata_index import WikidataIndex
 
 __all__ = ["Changes", "KnowledgeBaseView"]
 
@@ -54,6 +56,7 @@ class KnowledgeBaseView:
         self._fallback = check_fallback(fallback)
         # Indexes that a folder did not bring are made when they are needed; threads may make one twice.
         self._indexes = indexes
+        self._wikidata_index: WikidataIndex | None = None
 
     def __repr__(self) -> str:
         return (
@@ -219,24 +222,87 @@ class KnowledgeBaseView:
 
     def description(self, entity: str) -> str | None:
         """The description of an entity; None when it has none or is unknown."""
-        return self._text(entity, "descriptions")
+        known: str | None = self._fact(entity, "descriptions")
+        return known
+
+    def type(self, entity: str) -> str | None:
+        """The coarse type of an entity, one of `COARSE_TYPES`; None when it has none or is unknown."""
+        known: str | None = self._fact(entity, "types")
+        return known
+
+    def links(self, entity: str) -> int | None:
+        """How many links lead to an entity; None when nothing says so, or it is unknown."""
+        known: int | None = self._fact(entity, "links")
+        return known
+
+    def redirect(self, title: str) -> str | None:
+        """The entity that an old or other title leads to; None when it leads nowhere, or is an entity's name itself."""
+        state = self._changes.state
+        target = state.redirect(self._tables, plain(title))
+        return None if target is None else state.entity_name(self._tables, target)
+
+    def canonical(self, name: str) -> str:
+        """An entity's name here: `name` itself if it is one, else where it redirects to, else `name` as it is."""
+        target = self.redirect(name)
+        return name if target is None else target
+
+    def redirects(self) -> Iterator[tuple[str, str]]:
+        """The old and other titles with the entities that they lead to, in no particular order."""
+        state = self._changes.state
+        for title, target in state.living_redirects(self._tables):
+            yield title, state.entity_name(self._tables, target)
 
     def wikidata(self, entity: str) -> str | None:
         """The Wikidata id of an entity, such as ``Q42``; None when it has none or is unknown."""
         named = _WIKIDATA.fullmatch(entity)
-        return named[1] if named else self._text(entity, "wikidata")
+        if named:
+            return named[1]
+        known: str | None = self._fact(entity, "wikidata")
+        return known
 
     def identifiers(self, entity: str) -> dict[str, str]:
         """What other catalogues call an entity: its Wikidata id, as ``{"wikidata": "Q42"}``, if it has one."""
         known = self.wikidata(entity)
         return {} if known is None else {"wikidata": known}
 
+    def entity_of(self, catalogue: str, identifier: str) -> str | None:
+        """The entity that another catalogue calls so: the other way round from `identifiers`.
+
+        Of several entities with one identifier, that is the one that most links lead to, then the first by name.
+
+        Args:
+            catalogue: Its name; ``wikidata`` is the one that there is.
+            identifier: The identifier there, such as ``Q42``.
+
+        Raises:
+            KnowledgeBaseError: When there is no such catalogue here, or a file is damaged.
+        """
+        if catalogue != "wikidata":
+            raise KnowledgeBaseError(f"catalogue: expected 'wikidata', the one that is known, got {catalogue!r}")
+        found = [entity for entity in self._with_wikidata(identifier) if self.wikidata(entity) == identifier]
+        return min(found, key=lambda entity: (-(self.links(entity) or 0), entity), default=None)
+
+    def _with_wikidata(self, identifier: str) -> Iterator[str]:
+        """Entities that may have a Wikidata id, and no other than these have it."""
+        state, table = self._changes.state, self._tables.wikidata
+        if f"wikidata:{identifier}" in self:
+            yield f"wikidata:{identifier}"
+        ids = list(state.with_wikidata(identifier))
+        if table is not None:
+            index = self._wikidata_index
+            if index is None:
+                index = self._wikidata_index = WikidataIndex.of(table)
+            ids += index.find(identifier)
+        for entity_id in ids:
+            if entity_id not in state.removed:
+                yield state.entity_name(self._tables, entity_id)
+
     def url(self, entity: str) -> str | None:
         """Where readers find an entity: its own URL, else what the template gives, also for one that is unknown here.
 
         ``wikidata:Q42`` goes to Wikidata, and so does an entity with a Wikidata id when there is no template.
         """
-        own = self._text(entity, "urls")
+        own: str | None = self._fact(entity, "urls")
         if own is not None:
             return own
         wikidata, template = _WIKIDATA.fullmatch(entity), self._tables.url_template
@@ -246,13 +312,14 @@ class KnowledgeBaseView:
         known = self.wikidata(entity)
         return None if known is None else f"https://www.wikidata.org/wiki/{known}"
 
-    def _text(self, entity: str, field: str) -> str | None:
+    def _fact(self, entity: str, field: str) -> Any:
         state = self._changes.state
         entity_id = state.entity_id(self._tables, entity)
         if entity_id is None:
             return None
-        if entity_id in state.texts[field]:
-            return state.texts[field][entity_id] or None
+        if entity_id in state.facts[field]:
+            known = state.facts[field][entity_id]
+            return None if known == "" else known
         table = getattr(self._tables, field)
         return None if table is None or entity_id >= self._tables.num_entities else table.get(entity_id)
 
