@@ -46,6 +46,9 @@ def save_merged(
         rows(),
         descriptions={names[i]: text for i, text in merger.texts("descriptions")},
         wikidata={names[i]: text for i, text in merger.texts("wikidata")},
+        types={names[i]: text for i, text in merger.texts("types")},
+        links=dict(zip(names, merger.links().tolist(), strict=True)),
+        redirects={title: names[i] for i, title in merger.texts("redirects")},
         url_template=described.url_template,
         provenance=described.provenance,
     )
