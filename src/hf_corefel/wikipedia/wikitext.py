@@ -1,0 +1,268 @@
+"""Turn wikitext into plain text with its links, in time that grows as the text does.
+
+Links are marked in the text while it is cleaned and read off at the end, so that what a link shows always stands in the
+plain text as it is given.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import NamedTuple
+
+from .languages import LANGUAGE_CODES, UNREAD_SECTIONS
+from .site import Site
+from .templates import NOTHING, expand
+
+__all__ = ["Line", "Link", "Wikitext", "read_wikitext"]
+
+_FILE_NAMESPACES = (6, -2)
+_CATEGORY = 14
+_DEPTH = 40
+# Marks of a link: its number between the first two, what it shows between the last two. XML cannot hold them.
+_BEGIN, _SHOWN, _END = "\x01", "\x05", "\x02"
+_MARKS = re.compile("[\x00-\x08\x0b-\x1f]")
+_MARKED_LINK = re.compile(f"{_BEGIN}(\\d+){_SHOWN}([^{_END}]*){_END}")
+_BRACKETS = re.compile(r"\[\[(?!\[)|\]\]")
+_LEFT_BRACKETS = re.compile(r"\[\[|\]\]|\{\{|\}\}|\{\||\|\}")
+_QUOTES = re.compile("'{2,}")
+_BREAK = re.compile(r"<(?:br|hr|p|div|li|tr|td|/p|/div|/li|/tr|/td)\b[^<>\x01\x02\x05]*>", re.IGNORECASE)
+_TAG = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]*(?:[\s/][^<>\x01\x02\x05]*)?>")
+_EXTERNAL = re.compile(
+    r"\[(?:(?:https?|ftps?|irc|news|mailto|git|svn):|//)[^\s\[\]<>\x01\x02\x05]++[ \t]*+([^\[\]\n]*+)\]", re.IGNORECASE
+)
+_ADDRESS = re.compile(r"\b(?:https?|ftp)://[^\s\[\]<>|\x01-\x05]++", re.IGNORECASE)
+_SWITCH = re.compile(r"__[A-Z]{2,40}+__")
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
+_SPACE_WITHIN = re.compile(f"({_BEGIN}\\d+{_SHOWN}) ")
+_SPACES = re.compile(r"[^\S\n]{2,}|[^\S\n ]")
+_ATTRIBUTES = re.compile(r"[^\[\]{}|]*\|(?!\|)")
+_FILE_OPTION = re.compile(
+    r"[\d.x ]*+px|(?:alt|link|page|lang|class|upright|thumb|thumbtime|start|end|hochkant|mini|redresse|мини)\s*+=.*"
+    r"|thumb|thumbnail|frame|framed|frameless|border|left|right|center|centre|none|upright|baseline|middle|sub|super|top"
+    r"|text-top|bottom|text-bottom|mini|miniatur|gerahmt|rahmenlos|rand|links|rechts|zentriert|ohne|hochkant|vignette"
+    r"|encadré|cadre|sans_cadre|gauche|droite|centré|néant|redresse|miniatura|miniaturadeimagen|marco|derecha|izquierda"
+    r"|centro|no|miniatuur|miniatuurafbeelding|gecentreerd|geen|destra|sinistra|мини|миниатюра|справа|слева|центр|без"
+    r"|граница|обрамить|безрамки|мініатюра|праворуч|ліворуч|mały|prawo|lewo|centruj|miniatyr|höger|vänster",
+    re.IGNORECASE | re.DOTALL,
+)
+_PIPE_TRICK = re.compile(r"^(?:[^:]*:)?(.*?)(?:\s*\([^()]*\))?(?:, .*)?$", re.DOTALL)
+
+
+class Link(NamedTuple):
+    """One link in a page's text."""
+
+    surface: str
+    target: str
+    """Title of an article, normalised, without the section."""
+
+
+class Line(NamedTuple):
+    """One paragraph, list item, table cell or caption."""
+
+    text: str
+    links: list[Link]
+    kind: str
+    """``paragraph``, ``list``, ``cell`` or ``caption``."""
+    in_lead: bool
+    """Whether it stands before the first heading."""
+
+
+class Wikitext(NamedTuple):
+    """What a page's wikitext says."""
+
+    lines: list[Line]
+    templates: frozenset[str]
+    """Names in lower case."""
+    categories: list[str]
+    """Titles without the prefix."""
+    short_description: str
+    switches: frozenset[str]
+    """Such as ``DISAMBIG``."""
+
+
+def read_wikitext(text: str, site: Site, title: str = "") -> Wikitext:
+    """Return plain text, links, templates and categories of a page.
+
+    Args:
+        text: Wikitext; nothing in it is an error.
+        site: Tells namespaces, letter case and the letters that links take in.
+        title: The page's title.
+    """
+    expanded = expand(_MARKS.sub("", text), title)
+    reader = _LinkReader(site)
+    body = reader.read(expanded.text)
+    switches = frozenset(found[0].strip("_") for found in _SWITCH.finditer(body))
+    lines = [line for line in _lines(_cleaned(body), site, reader.targets) if line.text]
+    for caption in reader.captions:
+        shown = _finished(_cleaned(caption).replace("\n", " "), reader.targets)
+        if shown[0]:
+            lines.append(Line(*shown, "caption", False))
+    description = _finished(_cleaned(_LinkReader(site).read(expanded.short_description)), [])[0]
+    return Wikitext(lines, expanded.templates, reader.categories, description.replace("\n", " "), switches)
+
+
+class _LinkReader:
+    """Puts marks in place of the links of a text."""
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+        self.targets: list[str] = []
+        self.captions: list[str] = []
+        self.categories: list[str] = []
+
+    def read(self, text: str) -> str:
+        """Return the text with marked links, without files, categories and links to other languages."""
+        stack: list[list[str]] = [[]]
+        position = ignored = 0
+        for found in _BRACKETS.finditer(text):
+            if found.start() < position:
+                continue
+            stack[-1].append(text[position : found.start()])
+            position = found.end()
+            if found[0] == "[[":
+                if len(stack) <= _DEPTH:
+                    stack.append([])
+                else:
+                    ignored += 1
+            elif ignored:
+                ignored -= 1
+            elif len(stack) > 1:
+                trail = self.site.link_trail.match(text, position)
+                shown, takes_trail = self.link("".join(stack.pop()), trail[0] if trail else "")
+                if trail and takes_trail:
+                    position = trail.end()
+                stack[-1].append(shown)
+        stack[-1].append(text[position:])
+        return "[[".join("".join(pieces) for pieces in stack)
+
+    def link(self, content: str, trail: str) -> tuple[str, bool]:
+        """Return what a link shows, marked where it leads to an article, and whether it took its trail in."""
+        written, bar, label = content.partition("|")
+        target = self.site.target(written) if len(written) < 2000 and _BEGIN not in written else None
+        if target is None:
+            return f"[[{content}]]", False
+        if not target.text_link and not target.interwiki:
+            if target.namespace in _FILE_NAMESPACES:
+                self.caption(label)
+                return NOTHING, False
+            if target.namespace == _CATEGORY:
+                self.categories.append(target.title)
+                return NOTHING, False
+        if target.interwiki in LANGUAGE_CODES and not target.text_link:
+            return NOTHING, False
+        if not bar:
+            shown = written.strip().lstrip(":")
+            if target.title and target.namespace == 0 and not target.interwiki:
+                shown = shown.partition("#")[0].replace("_", " ")
+        elif label:
+            shown = label
+        else:
+            trick = _PIPE_TRICK.match(written.partition("#")[0].strip())
+            shown = trick[1] if trick else written
+        shown = (shown + trail).replace("\n", " ")
+        if target.namespace or target.interwiki or not target.title or _BEGIN in shown:
+            return shown, True
+        self.targets.append(target.title)
+        return f"{_BEGIN}{len(self.targets) - 1}{_SHOWN}{shown}{_END}", True
+
+    def caption(self, options: str) -> None:
+        """Keep the caption among a file's options: the last one that is none."""
+        for option in reversed(options.split("|")):
+            option = option.strip()
+            if option and not _FILE_OPTION.fullmatch(option):
+                self.captions.append(option)
+                return
+
+
+def _quotes(found: re.Match[str]) -> str:
+    """Return the apostrophes among those that make text bold and italic."""
+    count = len(found[0])
+    return "'" if count == 4 else "'" * max(0, count - 5)
+
+
+def _cleaned(text: str) -> str:
+    """Take quotes, HTML, external links and switches out of a text."""
+    if "<" in text:
+        text = _TAG.sub("", _BREAK.sub(" ", text))
+    if "//" in text or "mailto:" in text:
+        text = _ADDRESS.sub("", _EXTERNAL.sub(r"\1", text))
+    if "__" in text:
+        text = _SWITCH.sub("", text)
+    return _QUOTES.sub(_quotes, text)
+
+
+def _entity(found: re.Match[str]) -> str:
+    shown = html.unescape(found[0])
+    return " " if shown.isspace() else "" if _MARKS.match(shown) else shown
+
+
+def _finished(text: str, targets: list[str]) -> tuple[str, list[Link]]:
+    """Return a cleaned line as plain text, and its links."""
+    text = _LEFT_BRACKETS.sub("", text.replace(NOTHING, ""))
+    if "&" in text:
+        text = _ENTITY.sub(_entity, text)
+    if _BEGIN not in text:
+        return _SPACES.sub(" ", text).strip(), []
+    # Space within a link's ends goes outside.
+    text = _SPACE_WITHIN.sub(r" \1", _SPACES.sub(" ", text).replace(f" {_END}", f"{_END} "))
+    text = _SPACES.sub(" ", text).strip()
+    links = [Link(found[2], targets[int(found[1])]) for found in _MARKED_LINK.finditer(text) if found[2]]
+    return _MARKED_LINK.sub(r"\2", text), links
+
+
+def _lines(text: str, site: Site, targets: list[str]) -> list[Line]:
+    """Cut a cleaned text into paragraphs, list items and cells, without headings and sections that are no text."""
+    lines: list[Line] = []
+    paragraph: list[str] = []
+    in_lead = True
+    unread = 0  # level of the heading of the section that is passed over
+    tables = 0
+
+    def end_paragraph() -> None:
+        if paragraph:
+            if not unread:
+                lines.append(Line(*_finished(" ".join(paragraph), targets), "paragraph", in_lead))
+            paragraph.clear()
+
+    def add(text: str, kind: str) -> None:
+        end_paragraph()
+        if text and not unread:
+            lines.append(Line(*_finished(text, targets), kind, in_lead))
+
+    for line in text.split("\n"):
+        stripped = line.strip(" \t" + NOTHING)
+        if not stripped:
+            if not line.strip(" \t"):
+                end_paragraph()
+            continue
+        first = stripped[0]
+        if first == "=" and len(stripped) > 2 and stripped[-1] == "=":
+            end_paragraph()
+            level = min(len(stripped) - len(stripped.lstrip("=")), len(stripped) - len(stripped.rstrip("=")))
+            heading = _finished(stripped.strip("="), [*targets])[0].lower().rstrip(": ")
+            in_lead = False
+            tables = 0
+            if not unread or level <= unread:
+                unread = level if heading in UNREAD_SECTIONS else 0
+        elif stripped.startswith("{|") or (first == ":" and stripped.lstrip(": ").startswith("{|")):
+            end_paragraph()
+            tables += 1
+        elif tables and first in "|!":
+            if stripped.startswith("|}"):
+                tables -= 1
+                add(stripped[2:], "cell" if tables else "paragraph")
+            elif not stripped.startswith("|-"):
+                for cell in re.split(r"\|\||!!" if first == "!" else r"\|\|", stripped[2 if stripped[1:2] == "+" else 1 :]):
+                    attributes = _ATTRIBUTES.match(cell)
+                    add(cell[attributes.end() :] if attributes else cell, "cell")
+        elif tables:
+            add(stripped.lstrip("*#:; "), "cell")
+        elif first in "*#:;":
+            add(stripped.lstrip("*#:; "), "list")
+        elif stripped.startswith("----"):
+            end_paragraph()
+        else:
+            paragraph.append(line)
+    end_paragraph()
+    return lines
