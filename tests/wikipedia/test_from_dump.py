@@ -30,7 +30,7 @@ NOTHING_LEFT_OUT = {
 
 def priors(kb: KnowledgeBase, surface: str) -> dict[str, float]:
     """The candidates of a surface as the table has it, and their priors."""
-    return {found.entity: pytest.approx(found.prior) for found in kb.candidates(surface, fallback="none")}
+    return {found.entity: pytest.approx(found.prior, rel=1e-6) for found in kb.candidates(surface, fallback="none")}
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_counts_of_a_little_dump(built: tuple[KnowledgeBase, dict[str, Any]]) ->
     assert report["read"] == {
         "articles": 7,
         "disambiguation pages": 1,
-        "links": 15,
+        "links": 14,  # but that of "See also"
         "pages": len(PAGES),
         "pages of other namespaces": 1,
         "redirects": 6,
@@ -100,21 +100,20 @@ def test_a_common_word_is_hardly_a_name(build: Callable[..., tuple[KnowledgeBase
 
 def test_a_part_of_a_longer_link_is_no_missed_link(build: Callable[..., tuple[KnowledgeBase, dict[str, Any]]]) -> None:
     kb, _ = build(
-        ("Ann Bo", "Ann Bo is a person. Bo is old."),
+        ("Ann Bo", "Ann Bo is a river. Bo is old."),
         ("A", "[[Ann Bo]] came. Bo went."),
         ("B", "[[Ann Bo|Bo]] came."),
         ("C", "Bo came."),
     )
-    # The link counts 1, and the title's short form, if it has one, something: what matters is that of three articles
-    # with the word that are not about her only B and C count.
-    assert sum(priors(kb, "Bo").values()) == pytest.approx(1 / 2 * 2 / 3)  # type: ignore[arg-type]
+    # One link of two that may be, in two articles, B and C: what A has is a part of a link, and in her own of the title.
+    assert priors(kb, "Bo") == {"Ann_Bo": 1 / 2 * 2 / 3}
 
 
 def test_titles_that_come_twice_count_once(build: Callable[..., tuple[KnowledgeBase, dict[str, Any]]]) -> None:
-    kb, report = build(("A", "First."), ("B", "->A"), ("A", "Second."), ("B", "->C"), ("C", "Third."))
+    kb, report = build(("A", "It is the first."), ("B", "->A"), ("A", "It is the second."), ("B", "->C"), ("C", "Third."))
     assert report["left out"] == NOTHING_LEFT_OUT | {"titles that came more than once": 2}
     assert report["entities"] == 2 and kb.redirect("B") == "A"
-    assert kb.description("A") == "First."
+    assert kb.description("A") == "It is the first."
 
 
 def test_long_chains_of_redirects_are_followed(build: Callable[..., tuple[KnowledgeBase, dict[str, Any]]]) -> None:
@@ -128,12 +127,9 @@ def test_entities_with_few_links_are_left_out_with_their_surfaces(tmp_path: Path
     dump = write_dump(tmp_path / "dump.xml")
     report = build_from_wikipedia([dump], tmp_path / "kb", workers=1, min_links=2)
     kb = KnowledgeBase.from_pretrained(tmp_path / "kb")
-    assert report["left out"]["entities with too few links"] == 4
-    assert [name for name in ("Oslo", "Norway", "Bergen", "Oslo_(band)") if kb.entity_id(name) is not None] == [
-        "Oslo",
-        "Norway",
-        "Bergen",
-    ]
+    assert report["left out"]["entities with too few links"] == 5
+    known = [name for name in ("Oslo", "Norway", "Bergen", "Oslo_(band)") if kb.entity_id(name) is not None]
+    assert known == ["Oslo", "Norway"]
     # What else Oslo may be still counts.
     assert priors(kb, "Oslo") == {"Oslo": 4.1 / 7.2}
     assert kb.candidates("Denton") == [] and kb.redirect("Kristiania") == "Oslo"

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..kb.knowledge_base import KnowledgeBase
 from .problems import WikipediaError
 from .merging import Candidates, Merger
@@ -42,9 +44,16 @@ def save_merged(
             entities, priors = candidates.entities[span].tolist(), candidates.priors[span].tolist()
             yield surface, [(names[entity], prior) for entity, prior in zip(entities, priors, strict=True)]
 
+    descriptions = {names[i]: text for i, text in merger.texts("descriptions")}
+    options: dict[str, Any] = {}
+    if vectors_of is not None:
+        # Drawn where it has none, as it draws them: the new table's draws would be like the few vectors that it has.
+        options["vectors"] = names, np.stack([vectors_of.vector_for(name) for name in names])
+        options["projection"] = vectors_of.projection
     kb = KnowledgeBase.build(
         rows(),
-        descriptions={names[i]: text for i, text in merger.texts("descriptions")},
+        **options,
+        descriptions=descriptions,
         wikidata={names[i]: text for i, text in merger.texts("wikidata")},
         types={names[i]: text for i, text in merger.texts("types")},
         links=dict(zip(names, merger.links().tolist(), strict=True)),
