@@ -7,7 +7,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from hf_corefel.kb import Fallback, KnowledgeBase
-from hf_corefel.kb.folder import config_checksum
+from hf_corefel.kb.configuration_file import config_checksum
 
 __all__ = ["KB_FILES", "save_as_version", "save_with_raw_surfaces"]
 

@@ -14,8 +14,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from hf_corefel.kb import KnowledgeBase, KnowledgeBaseError
+from hf_corefel.kb.configuration_file import config_checksum
 from hf_corefel.kb.fallback import FALLBACK_DISCOUNT
-from hf_corefel.kb.folder import config_checksum
 from hf_corefel.kb.normal_form import SURFACE_FORM, normal_form
 from kb_folders import save_with_raw_surfaces
 

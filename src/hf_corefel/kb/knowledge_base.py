@@ -11,9 +11,9 @@ import numpy as np
 
 from ..candidates.hub import DEFAULT_BACKEND
 from .building import build_tables
+from .configuration_file import FORMAT_VERSION
 from .errors import KnowledgeBaseError
 from .fallback import Fallback, check_fallback
-from .folder import FORMAT_VERSION
 from .importers import (
     End2EndFiles,
     Scores,

@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self, Unpack
 
+from .configuration_file import read_config
 from .errors import KnowledgeBaseError
 from .fallback import Fallback, FallbackIndex
-from .folder import open_folder, read_config
+from .folder import open_folder
 from .hub import HubAccess, find_folder, knowledge_base_card
 from .merging import merge_changes
 from .overlay import Overlay
@@ -44,7 +45,12 @@ class SavedKnowledgeBase(KnowledgeBaseView):
 
     @classmethod
     def from_pretrained(
-        cls, folder: str | Path, *, fallback: Fallback | None = None, check: bool = True, **options: Unpack[HubAccess]
+        cls,
+        folder: str | Path,
+        *,
+        fallback: Fallback | None = None,
+        check: bool | None = None,
+        **options: Unpack[HubAccess],
     ) -> Self:
         """Opens what `save_pretrained` wrote, memory-mapped.
 
@@ -54,8 +60,10 @@ class SavedKnowledgeBase(KnowledgeBaseView):
             fallback: Takes the place of the one that was saved. Its index is made in memory when it is needed;
                 save the knowledge base again to have it mapped.
             check: Read all files once and compare their checksums, which takes as long as reading them takes.
-                Otherwise this is done with the tries only, which a damaged one would make crash the process; what a
-                look-up takes from the other files is still refused when it cannot be right, such as a prior above 1.
+                Otherwise this is done with the tries only, which a damaged one would make crash the process, and the
+                sizes of the others; what a look-up takes from these is still refused when it cannot be right, such
+                as a prior above 1. None, the default, reads all of a folder of up to 256 MiB, and of a larger one the
+                tries; `verify` reads all of it at any time.
             **options: ``revision``, ``token``, ``cache_dir``, ``local_files_only``, ``subfolder``.
 
         Raises:

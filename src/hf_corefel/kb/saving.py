@@ -16,22 +16,31 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..utils.files import locked
+from .configuration_file import (
+    CONFIG_FILE,
+    FORMAT_VERSION,
+    SavedFile,
+    config_checksum,
+    identity_of,
+    read_config,
+    saved_files,
+)
 from .errors import KnowledgeBaseError
 from .fallback import Fallback, FallbackIndex
-from .folder import CONFIG_FILE, FORMAT_VERSION, SavedFile, config_checksum, identity_of, read_config, saved_files
 from .normal_form import SURFACE_FORM
 from .storage import FALLBACK_TRIE_FILE, checksum_of, sync, write_json, write_tensors, write_trie
 from .tables import FACTS, FALLBACK_FILE, SIZES, Tables, index_fingerprint
 
-__all__ = ["current_identity", "save_folder", "writers_lock"]
+__all__ = ["UNFINISHED", "Described", "current_identity", "put_version", "save_folder", "writers_lock"]
 
-_UNFINISHED = ".unfinished"
+UNFINISHED = ".unfinished"
 _NAMES_FILE = "names.json"
 _ANY_FILE = re.compile(
     rf"(entities|surfaces|fallback|tables|vectors|projection|redirects|{'|'.join(FACTS)})(\.[0-9]+)?\.(marisa|safetensors)"
@@ -75,24 +84,63 @@ def save_folder(folder: Path, tables: Tables, fallback: Fallback, index: Fallbac
     tables.check()
     if index is not None:
         index.check()
+    contents = _contents(tables, index)
+
+    def write(places: Mapping[str, Path]) -> Described:
+        for file, content in contents.items():
+            (write_tensors if isinstance(content, dict) else write_trie)(places[file], content)
+        return Described(tables, fallback, index)
+
+    return put_version(folder, list(contents), write)
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What the configuration says of files that were written."""
+
+    tables: Tables
+    fallback: Fallback
+    index: FallbackIndex | None
+
+
+def put_version(
+    folder: Path,
+    files: Sequence[str],
+    write: Callable[[Mapping[str, Path]], Described],
+    kept: Mapping[str, SavedFile] | None = None,
+) -> str:
+    """Have a folder hold a new version in one step; for the holder of its `writers_lock`.
+
+    Args:
+        folder: The folder.
+        files: What the files to write are called in a folder that was saved once.
+        write: Writes each to its place in a hidden folder, where it may leave other files that nobody needs
+            afterwards, and returns what they hold.
+        kept: Files of the present version that are part of the new one as they are.
+
+    Returns:
+        What `current_identity` gives from now on.
+
+    Raises:
+        OSError: When a file cannot be written. The folder is as before then, as with any error of `write`.
+    """
     _remove_unnamed(folder, _leftover_names(folder))
     old = {*_named_files(folder), *_leftover_names(folder)}
-    unfinished = folder / _UNFINISHED
+    unfinished = folder / UNFINISHED
     try:
         unfinished.mkdir(exist_ok=True)
-        contents = _contents(tables, index)
-        names = _free_names(folder, contents)
+        names = _free_names(folder, files)
         write_json(unfinished / _NAMES_FILE, {"names": sorted({*old, *names.values()})})
         sync(unfinished)
-        files = {}
-        for file, content in contents.items():
-            written = unfinished / names[file]
-            (write_tensors if isinstance(content, dict) else write_trie)(written, content)
+        described = write({file: unfinished / name for file, name in names.items()})
+        saved = dict(kept or {})
+        for file, name in names.items():
+            written = unfinished / name
             sync(written)
-            files[file] = SavedFile(names[file], written.stat().st_size, checksum_of(written))
+            saved[file] = SavedFile(name, written.stat().st_size, checksum_of(written))
+        config = _config(described, saved)
         for name in names.values():
             os.rename(unfinished / name, folder / name)
-        config = _config(tables, fallback, index, files)
         write_json(unfinished / CONFIG_FILE, config)
         sync(unfinished / CONFIG_FILE)
         sync(folder)
@@ -113,9 +161,8 @@ def _contents(tables: Tables, index: FallbackIndex | None) -> dict[str, Any]:
     return contents
 
 
-def _config(
-    tables: Tables, fallback: Fallback, index: FallbackIndex | None, files: dict[str, SavedFile]
-) -> dict[str, Any]:
+def _config(described: Described, files: Mapping[str, SavedFile]) -> dict[str, Any]:
+    tables, index = described.tables, described.index
     config = {
         "format_version": FORMAT_VERSION,
         "surface_form": tables.aliases.surface_form,
@@ -128,7 +175,7 @@ def _config(
         "vector_format": tables.vectors.format,
         **{f"has_{name}": getattr(tables, name) is not None for name in (*FACTS, "redirects")},
         "projection": dict(tables.projection.info) if tables.projection is not None else None,
-        "fallback": fallback,
+        "fallback": described.fallback,
         "provenance": tables.provenance,
         "files": {file: saved._asdict() for file, saved in files.items()},
     }
@@ -137,11 +184,11 @@ def _config(
     return {**config, "checksum": config_checksum(config)}
 
 
-def _free_names(folder: Path, contents: dict[str, Any]) -> dict[str, str]:
+def _free_names(folder: Path, files: Sequence[str]) -> dict[str, str]:
     """Names that no file in the folder has: ``tables.safetensors``, or else ``tables.1.safetensors``, and so on."""
     number = 0
     while True:
-        names = {file: file if number == 0 else file.replace(".", f".{number}.") for file in contents}
+        names = {file: file if number == 0 else file.replace(".", f".{number}.") for file in files}
         if not any(os.path.lexists(folder / name) for name in names.values()):
             return names
         number += 1
@@ -161,7 +208,7 @@ def _named_files(folder: Path) -> set[str]:
 def _leftover_names(folder: Path) -> set[str]:
     """The names of both versions of a writer that did not come to its end; none when there was none."""
     try:
-        names = json.loads((folder / _UNFINISHED / _NAMES_FILE).read_bytes())["names"]
+        names = json.loads((folder / UNFINISHED / _NAMES_FILE).read_bytes())["names"]
         return {name for name in names if Path(name).name == name}
     except (OSError, ValueError, KeyError, TypeError):
         return set()
@@ -176,5 +223,5 @@ def _remove_unnamed(folder: Path, candidates: set[str]) -> None:
         except PermissionError:
             # Windows keeps what a process has mapped; the list of names stays for the next writer then.
             kept.append(name)
-    if not kept and (folder / _UNFINISHED).is_dir():
-        shutil.rmtree(folder / _UNFINISHED)
+    if not kept and (folder / UNFINISHED).is_dir():
+        shutil.rmtree(folder / UNFINISHED)

@@ -27,6 +27,7 @@ __all__ = [
     "FALLBACK_TRIE_FILE",
     "REDIRECT_TRIE_FILE",
     "SURFACE_TRIE_FILE",
+    "TENSOR_TYPES",
     "checksum_of",
     "find_key",
     "find_keys",
@@ -47,7 +48,7 @@ FALLBACK_TRIE_FILE = "fallback.marisa"
 REDIRECT_TRIE_FILE = "redirects.marisa"
 
 # The names that the safetensors format gives to the types that our tables use.
-_DTYPES = {"I8": "<i1", "U8": "<u1", "I32": "<i4", "U32": "<u4", "U64": "<u8", "F16": "<f2", "F32": "<f4"}
+TENSOR_TYPES = {"I8": "<i1", "U8": "<u1", "I32": "<i4", "U32": "<u4", "U64": "<u8", "F16": "<f2", "F32": "<f4"}
 _CHUNK = 1 << 20
 
 
@@ -228,9 +229,9 @@ def map_tensors(path: Path) -> dict[str, np.ndarray]:
 
 
 def _map_tensor(data: np.ndarray, start: int, entry: Mapping[str, Any], where: str) -> np.ndarray:
-    if entry["dtype"] not in _DTYPES:
-        raise KnowledgeBaseError(f"{where}: unexpected type {entry['dtype']}; known are {', '.join(_DTYPES)}")
-    dtype = np.dtype(_DTYPES[entry["dtype"]])
+    if entry["dtype"] not in TENSOR_TYPES:
+        raise KnowledgeBaseError(f"{where}: unexpected type {entry['dtype']}; known are {', '.join(TENSOR_TYPES)}")
+    dtype = np.dtype(TENSOR_TYPES[entry["dtype"]])
     shape = tuple(int(length) for length in entry["shape"])
     begin, end = (int(offset) for offset in entry["data_offsets"])
     # In Python's integers, which do not wrap around.
