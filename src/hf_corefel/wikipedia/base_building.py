@@ -16,6 +16,7 @@ from ..kb.knowledge_base import KnowledgeBase
 from ..utils.files import whole_file
 from .merging import DEFAULT_MEMORY, Merger
 from .occurrences import count_sample, link_probabilities
+from .problems import WikipediaError
 from .problem_counts import ProblemCounts
 from .saving_columns import Described, save_merged
 from .work_folder import WorkFolder
@@ -103,6 +104,8 @@ def build_base(
     try:
         with Merger(scratch, memory=options.memory, threads=options.workers) as merger:
             merger.merge(tables, options.min_links, lambda name: stage(Step(f"Merging {name}")))
+            if not merger.found_anything():
+                raise WikipediaError("nothing was found that could be linked to; nothing was saved")
             samples = [folder / "sample.parquet" for folder in folders if (folder / "sample.parquet").exists()]
             probabilities, sampled = _link_probabilities(merger, scratch, samples, options.workers, stage)
             stage(Step("Making priors"))

@@ -128,6 +128,10 @@ class Merger:
         stage("surfaces")
         self._run(queries.SURFACES)
 
+    def found_anything(self) -> bool:
+        """Whether there is a surface, and so an entity."""
+        return bool(self._value("SELECT count(*) > 0 FROM surfaces"))
+
     def counts(self) -> dict[str, Any]:
         """Return what was merged and what was left out, in numbers."""
         return {name: self._value(query) for name, query in queries.COUNTS.items()}
@@ -221,7 +225,7 @@ class Merger:
 
     def _execute(self, query: str, **more: Any) -> Any:
         try:
-            return self._database.execute(query.format(**self._tables, **more))
+            return self._database.cursor().execute(query.format(**self._tables, **more))
         except self._error as error:
             raise _explained(error) from error
 
@@ -234,7 +238,7 @@ class Merger:
 
     def _reader(self, query: str) -> Any:
         try:
-            return self._database.sql(query.format(**self._tables)).to_arrow_reader(_ROWS_AT_ONCE)
+            return self._database.cursor().sql(query.format(**self._tables)).to_arrow_reader(_ROWS_AT_ONCE)
         except self._error as error:
             raise _explained(error) from error
 

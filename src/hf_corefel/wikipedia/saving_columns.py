@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ..kb.columns import Columns, write_columns
 from ..kb.knowledge_base import KnowledgeBase
-from .problems import WikipediaError
 from .merging import Candidates, Merger
 
 __all__ = ["Described", "save_merged"]
@@ -27,15 +27,33 @@ class Described:
 def save_merged(
     out: Path, merger: Merger, candidates: Candidates, described: Described, vectors_of: KnowledgeBase | None
 ) -> None:
-    """Write the folder of a knowledge base.
+    """Write the folder of a knowledge base, in bounded memory unless vectors are taken of another.
 
     Raises:
-        WikipediaError: When there is no entity, or no surface.
         OSError: When the folder cannot be written.
     """
+    if vectors_of is not None:
+        _save_with_vectors(out, merger, candidates, described, vectors_of)
+        return
+    columns = Columns(
+        entities=merger.names("entities"),
+        surfaces=merger.names("surfaces"),
+        offsets=candidates.offsets,
+        candidate_numbers=candidates.entities,
+        priors=candidates.priors,
+        **{name: merger.texts(name) for name in ("descriptions", "wikidata", "types", "redirects")},
+        links=iter(merger.links().tolist()),
+        provenance=described.provenance,
+        url_template=described.url_template,
+    )
+    write_columns(out, columns)
+
+
+def _save_with_vectors(
+    out: Path, merger: Merger, candidates: Candidates, described: Described, known: KnowledgeBase
+) -> None:
+    """As above, as objects in memory: some kilobytes an entity."""
     names = list(merger.names("entities"))
-    if not names or not len(candidates.entities):
-        raise WikipediaError("nothing was found that could be linked to; nothing was saved")
 
     def rows() -> Iterator[tuple[str, list[tuple[str, float]]]]:
         offsets = candidates.offsets.tolist()
@@ -44,20 +62,18 @@ def save_merged(
             entities, priors = candidates.entities[span].tolist(), candidates.priors[span].tolist()
             yield surface, [(names[entity], prior) for entity, prior in zip(entities, priors, strict=True)]
 
-    descriptions = {names[i]: text for i, text in merger.texts("descriptions")}
-    options: dict[str, Any] = {}
-    if vectors_of is not None:
-        # Drawn where it has none, as it draws them: the new table's draws would be like the few vectors that it has.
-        options["vectors"] = names, np.stack([vectors_of.vector_for(name) for name in names])
-        options["projection"] = vectors_of.projection
+    texts: dict[str, Any] = {
+        name: {names[number]: text for number, text in merger.texts(name)}
+        for name in ("descriptions", "wikidata", "types")
+    }
     kb = KnowledgeBase.build(
         rows(),
-        **options,
-        descriptions=descriptions,
-        wikidata={names[i]: text for i, text in merger.texts("wikidata")},
-        types={names[i]: text for i, text in merger.texts("types")},
+        # Drawn where the other has none, as it draws them: the new table's draws would be like the few that it has.
+        vectors=(names, np.stack([known.vector_for(name) for name in names])),
+        projection=known.projection,
+        **texts,
         links=dict(zip(names, merger.links().tolist(), strict=True)),
-        redirects={title: names[i] for i, title in merger.texts("redirects")},
+        redirects={title: names[number] for number, title in merger.texts("redirects")},
         url_template=described.url_template,
         provenance=described.provenance,
     )

@@ -64,7 +64,7 @@ def run_tasks(
                 number = at_work[connection]
                 try:
                     kind, value = connection.recv()
-                except EOFError as error:
+                except (EOFError, ConnectionResetError) as error:
                     processes[connection].join()
                     raise WikipediaError(
                         f"{tasks[number].name}: the worker process was ended ({_why(processes[connection].exitcode)}); "
