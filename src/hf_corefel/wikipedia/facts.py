@@ -44,7 +44,7 @@ class PageFacts(NamedTuple):
     type: str | None = None
     """Coarse type, such as ``person``, where lead, description, infobox, categories or title tell."""
     plain_text: str = ""
-    """The text without markup, a paragraph, list item, table cell or caption a line; each link's surface stands in it."""
+    """The text without markup, a paragraph, list item, cell or caption a line; each link's surface stands in it."""
 
 
 def page_facts(page: Page, site: Site) -> PageFacts:

@@ -109,8 +109,10 @@ LINK_TRAILS: Mapping[str, str] = {
 REDIRECT_WORDS = word_set("""
     redirect weiterleitung redirection redirección redireccion rinvia rinvio doorverwijzing przekieruj patrz tam
     redirecionamento перенаправление перенапр перенаправлення omdirigering omdiriger ohjaus uudelleenohjaus přesměruj
-    átirányítás redirectează yönlendirme yönlendi̇rme yönlendir تحويل تغییر_مسیر تغییرمسیر הפניה 転送 リダイレクト 넘겨주기 
-    重定向 ανακατευθυνση alih виклик пренасочване преусмери преусмјери redirekcija presmeruj preusmeri redirigi birzuzendu đổi
+    átirányítás redirectează yönlendirme yönlendi̇rme yönlendir تحويل تغییر_مسیر تغییرمسیر הפניה
+    転送 リダイレクト 넘겨주기
+    重定向 ανακατευθυνση alih виклик пренасочване преусмери преусмјери redirekcija presmeruj preusmeri
+    redirigi birzuzendu đổi
     """)
 
 # Names of templates that say that a page lists what a title may mean, and the words in brackets after such titles.

@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 from .problems import OnProblem, Problem, WikipediaError
 
-__all__ = ["BZ2_STREAM", "compression_of", "stream_starts", "unpacked"]
+__all__ = ["BZ2_STREAM", "compression_of", "stream_starts", "unpacked", "unpacked_lines"]
 
 # The head of a bz2 stream that holds something: its mark, the block size and the mark of the first block. An empty
 # stream lacks the last, but nothing begins in it.
@@ -23,6 +23,7 @@ _LONGEST_HEAD = 10
 _READ = 1 << 18
 # So that a small file that unpacks to very much is unpacked in pieces.
 _PIECE = 1 << 20
+_LONGEST_LINE = 64 << 20
 
 
 def compression_of(path: Path) -> str:
@@ -194,3 +195,39 @@ def _zstandard(path: Path, file: BinaryIO, on_problem: OnProblem) -> Iterator[tu
         message = f"{error}; what follows is left out, as zstandard has no place to go on from"
         on_problem(Problem("damaged", f"{path}, byte {file.tell()}", message))
         yield 0, b""
+
+
+def unpacked_lines(path: Path, on_problem: OnProblem, longest: int = _LONGEST_LINE) -> Iterator[tuple[int, bytes]]:
+    """Unpack a file line by line.
+
+    Args:
+        path: The file.
+        on_problem: Told of what could not be unpacked, and of lines that are too long, which are left out.
+        longest: Bytes of the longest line that is given.
+
+    Yields:
+        The line's number, from 1, and the line without its end.
+    """
+    held: list[bytes] = []
+    size = 0
+    number = 1
+    cut = False  # whether a part of this line could not be unpacked
+    for _, piece in unpacked(path, on_problem):
+        cut = cut or not piece
+        *ended, rest = piece.split(b"\n")
+        for end in ended:
+            size += len(end)
+            if not cut and size <= longest:
+                yield number, b"".join([*held, end])
+            elif not cut:
+                message = f"the line has {size:,} bytes, more than {longest:,}; it is left out"
+                on_problem(Problem("too_big", f"{path}, line {number}", message))
+            held, size, cut = [], 0, False
+            number += 1
+        size += len(rest)
+        if size <= longest:
+            held.append(rest)
+        else:
+            held = []
+    if size and not cut and size <= longest:
+        yield number, b"".join(held)

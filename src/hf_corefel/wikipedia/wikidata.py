@@ -1,14 +1,28 @@
-"""Read Wikidata's JSON dump: labels, aliases, descriptions, articles and coarse types of its items."""
+"""Read Wikidata's JSON dump: labels, aliases, descriptions, articles and coarse types of its items.
+
+The dump is one array with an item a line. Deprecated statements are passed over; what an item is an instance of is
+looked up in the table of classes in `item_classes`, and where that knows none, its English description is read.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from .problems import OnProblem, ignore_problem
+from .coarse_types import type_by_description
+from .item_classes import CLASSES, NO_ENTITIES
+from .problems import OnProblem, Problem, WikipediaError, ignore_problem
+from .streams import unpacked_lines
 
 __all__ = ["Item", "coarse_type", "read_items"]
+
+_QID = re.compile(r"Q[1-9]\d{0,18}")
+_INSTANCE_OF = "P31"
+# Where types differ, the one that is first here holds: a museum is a place before it is an organization's name.
+_ORDER = ("person", "species", "event", "work", "organization", "place", "product", "other")
 
 
 class Item(NamedTuple):
@@ -18,17 +32,103 @@ class Item(NamedTuple):
     title: str | None
     """Title of its article in the Wikipedia of that language, with spaces; None where there is none."""
     label: str
+    """Empty where there is none in that language, and none for all languages."""
     aliases: list[str]
     description: str
     type: str | None
     """Coarse type by what it is an instance of, or else by its description; None where neither tells."""
+    is_entity: bool = True
+    """False for what only serves wikis: disambiguation pages, categories, templates, lists."""
 
 
 def read_items(path: str | Path, language: str = "en", *, on_problem: OnProblem = ignore_problem) -> Iterator[Item]:
-    """Read the items of a Wikidata JSON dump."""
-    raise NotImplementedError
+    """Read the items of a Wikidata JSON dump.
+
+    Args:
+        path: ``*-all.json``, packed as bz2, gz or zst, or plain: an array with an item a line, or JSON lines.
+        language: Code of the language of labels, aliases and descriptions and of the Wikipedia, such as ``en``.
+        on_problem: Told of lines that are no item, which are left out.
+
+    Yields:
+        Items, those without an article or label in that language too. Properties and lexemes are passed over.
+
+    Raises:
+        WikipediaError: When no line of the file is an entity of Wikidata.
+        OSError: When it cannot be read.
+    """
+    path = Path(path)
+    wiki = language.replace("-", "_") + "wiki"
+    entities = 0
+    for number, line in unpacked_lines(path, on_problem):
+        line = line.strip().removesuffix(b",").strip()
+        if line in (b"", b"[", b"]"):
+            continue
+        try:
+            entity = json.loads(line.removeprefix(b"\xef\xbb\xbf"))
+            entity_id = entity["id"]
+            if not isinstance(entity_id, str):
+                raise TypeError("its id is no text")
+            item = _item(entity, language, wiki) if _QID.fullmatch(entity_id) else None
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            message = f"the line is no entity of Wikidata ({_said(error)}); it is left out"
+            on_problem(Problem("bad_line", f"{path}, line {number}", message))
+            continue
+        entities += 1
+        if item is not None:
+            yield item
+    if not entities:
+        raise WikipediaError(f"{path}: has no line that is an entity of Wikidata; give its JSON dump (*-all.json.bz2)")
 
 
 def coarse_type(instance_of: Iterable[str]) -> str | None:
     """Return the coarse type of what is an instance of some classes (QIDs); None where none of them is known."""
-    raise NotImplementedError
+    found = {CLASSES[qid] for qid in instance_of if qid in CLASSES}
+    return next((kind for kind in _ORDER if kind in found), None)
+
+
+def _said(error: Exception) -> str:
+    return f"{error} is missing" if isinstance(error, KeyError) else str(error)
+
+
+def _item(entity: Mapping[str, Any], language: str, wiki: str) -> Item:
+    classes = _instance_of(entity)
+    english = _text(entity, "descriptions", "en")
+    title = _mapping(entity, "sitelinks").get(wiki)
+    return Item(
+        qid=entity["id"],
+        title=str(title["title"]) if title else None,
+        label=_text(entity, "labels", language),
+        aliases=_aliases(entity, language),
+        description=_text(entity, "descriptions", language),
+        type=coarse_type(classes) or (type_by_description(english) if english else None),
+        is_entity=NO_ENTITIES.isdisjoint(classes),
+    )
+
+
+def _mapping(entity: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    return entity.get(name) or {}  # PHP writes an empty mapping as []
+
+
+def _text(entity: Mapping[str, Any], field: str, language: str) -> str:
+    """Return a label or description in a language, or the one that Wikidata gives for all languages (``mul``)."""
+    texts = _mapping(entity, field)
+    found = texts.get(language) or texts.get("mul")
+    return str(found["value"]) if found else ""
+
+
+def _aliases(entity: Mapping[str, Any], language: str) -> list[str]:
+    texts = _mapping(entity, "aliases")
+    found = [str(alias["value"]) for code in (language, "mul") for alias in texts.get(code) or ()]
+    return list(dict.fromkeys(found))
+
+
+def _instance_of(entity: Mapping[str, Any]) -> list[str]:
+    """Return what an item is an instance of, preferred statements first, deprecated ones not."""
+    found: list[tuple[bool, str]] = []
+    for statement in _mapping(entity, "claims").get(_INSTANCE_OF) or ():
+        rank = statement.get("rank", "normal")
+        value = (statement["mainsnak"].get("datavalue") or {}).get("value") or {}
+        qid = value.get("id") or (f"Q{value['numeric-id']}" if "numeric-id" in value else None)
+        if qid and rank != "deprecated":
+            found.append((rank != "preferred", qid))
+    return [qid for _, qid in sorted(found, key=lambda pair: pair[0])]

@@ -31,12 +31,13 @@ _TAG = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]*(?:[\s/][^<>\x01\x02\x05]*)?>")
 _EXTERNAL = re.compile(
     r"\[(?:(?:https?|ftps?|irc|news|mailto|git|svn):|//)[^\s\[\]<>\x01\x02\x05]++[ \t]*+([^\[\]\n]*+)\]", re.IGNORECASE
 )
-_ADDRESS = re.compile(r"\b(?:https?|ftp)://[^\s\[\]<>|\x01-\x05]++", re.IGNORECASE)
+_ADDRESS = re.compile(r"(?<!\w)(?:https?|ftp)://[^\s\[\]<>|\x01-\x05]++")
 _SWITCH = re.compile(r"__[A-Z]{2,40}+__")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
 _SPACE_WITHIN = re.compile(f"({_BEGIN}\\d+{_SHOWN}) ")
-_SPACES = re.compile(r"[^\S\n]{2,}|[^\S\n ]")
 _ATTRIBUTES = re.compile(r"[^\[\]{}|]*\|(?!\|)")
+_CELLS = re.compile(r"\|\|")
+_HEADER_CELLS = re.compile(r"\|\||!!")
 _FILE_OPTION = re.compile(
     r"[\d.x ]*+px|(?:alt|link|page|lang|class|upright|thumb|thumbtime|start|end|hochkant|mini|redresse|мини)\s*+=.*"
     r"|thumb|thumbnail|frame|framed|frameless|border|left|right|center|centre|none|upright|baseline|middle|sub|super|top"
@@ -93,7 +94,7 @@ def read_wikitext(text: str, site: Site, title: str = "") -> Wikitext:
     reader = _LinkReader(site)
     body = reader.read(expanded.text)
     switches = frozenset(found[0].strip("_") for found in _SWITCH.finditer(body))
-    lines = [line for line in _lines(_cleaned(body), site, reader.targets) if line.text]
+    lines = _LineReader(reader.targets).read(_cleaned(body))
     for caption in reader.captions:
         shown = _finished(_cleaned(caption).replace("\n", " "), reader.targets)
         if shown[0]:
@@ -199,70 +200,95 @@ def _entity(found: re.Match[str]) -> str:
 
 def _finished(text: str, targets: list[str]) -> tuple[str, list[Link]]:
     """Return a cleaned line as plain text, and its links."""
-    text = _LEFT_BRACKETS.sub("", text.replace(NOTHING, ""))
+    text = text.replace(NOTHING, "")
+    if "[" in text or "]" in text or "{" in text or "}" in text:
+        text = _LEFT_BRACKETS.sub("", text)
     if "&" in text:
         text = _ENTITY.sub(_entity, text)
+    text = " ".join(text.split())
     if _BEGIN not in text:
-        return _SPACES.sub(" ", text).strip(), []
+        return text, []
     # Space within a link's ends goes outside.
-    text = _SPACE_WITHIN.sub(r" \1", _SPACES.sub(" ", text).replace(f" {_END}", f"{_END} "))
-    text = _SPACES.sub(" ", text).strip()
-    links = [Link(found[2], targets[int(found[1])]) for found in _MARKED_LINK.finditer(text) if found[2]]
-    return _MARKED_LINK.sub(r"\2", text), links
+    if f"{_SHOWN} " in text or f" {_END}" in text:
+        text = " ".join(_SPACE_WITHIN.sub(r" \1", text).replace(f" {_END}", f"{_END} ").split())
+    links: list[Link] = []
+    pieces: list[str] = []
+    position = 0
+    for found in _MARKED_LINK.finditer(text):
+        number, surface = found.groups()
+        pieces += (text[position : found.start()], surface)
+        position = found.end()
+        if surface:
+            links.append(Link(surface, targets[int(number)]))
+    return "".join([*pieces, text[position:]]), links
 
 
-def _lines(text: str, site: Site, targets: list[str]) -> list[Line]:
-    """Cut a cleaned text into paragraphs, list items and cells, without headings and sections that are no text."""
-    lines: list[Line] = []
-    paragraph: list[str] = []
-    in_lead = True
-    unread = 0  # level of the heading of the section that is passed over
-    tables = 0
+class _LineReader:
+    """Cuts a cleaned text into paragraphs, list items and cells, without headings and sections that are no text."""
 
-    def end_paragraph() -> None:
-        if paragraph:
-            if not unread:
-                lines.append(Line(*_finished(" ".join(paragraph), targets), "paragraph", in_lead))
-            paragraph.clear()
+    def __init__(self, targets: list[str]) -> None:
+        self.targets = targets
+        self.lines: list[Line] = []
+        self.paragraph: list[str] = []
+        self.in_lead = True
+        self.unread = 0  # level of the heading of the section that is passed over
+        self.tables = 0  # how deep
 
-    def add(text: str, kind: str) -> None:
-        end_paragraph()
-        if text and not unread:
-            lines.append(Line(*_finished(text, targets), kind, in_lead))
+    def read(self, text: str) -> list[Line]:
+        for line in text.split("\n"):
+            stripped = line.strip(" \t" + NOTHING)
+            if stripped:
+                self.line(line, stripped)
+            elif not line.strip(" \t"):  # a line of which nothing is left ends no paragraph
+                self.end_paragraph()
+        self.end_paragraph()
+        return self.lines
 
-    for line in text.split("\n"):
-        stripped = line.strip(" \t" + NOTHING)
-        if not stripped:
-            if not line.strip(" \t"):
-                end_paragraph()
-            continue
+    def line(self, line: str, stripped: str) -> None:
         first = stripped[0]
         if first == "=" and len(stripped) > 2 and stripped[-1] == "=":
-            end_paragraph()
-            level = min(len(stripped) - len(stripped.lstrip("=")), len(stripped) - len(stripped.rstrip("=")))
-            heading = _finished(stripped.strip("="), [*targets])[0].lower().rstrip(": ")
-            in_lead = False
-            tables = 0
-            if not unread or level <= unread:
-                unread = level if heading in UNREAD_SECTIONS else 0
-        elif stripped.startswith("{|") or (first == ":" and stripped.lstrip(": ").startswith("{|")):
-            end_paragraph()
-            tables += 1
-        elif tables and first in "|!":
-            if stripped.startswith("|}"):
-                tables -= 1
-                add(stripped[2:], "cell" if tables else "paragraph")
-            elif not stripped.startswith("|-"):
-                for cell in re.split(r"\|\||!!" if first == "!" else r"\|\|", stripped[2 if stripped[1:2] == "+" else 1 :]):
-                    attributes = _ATTRIBUTES.match(cell)
-                    add(cell[attributes.end() :] if attributes else cell, "cell")
-        elif tables:
-            add(stripped.lstrip("*#:; "), "cell")
-        elif first in "*#:;":
-            add(stripped.lstrip("*#:; "), "list")
+            self.heading(stripped)
+        elif stripped.lstrip(": ").startswith("{|"):
+            self.end_paragraph()
+            self.tables += 1
+        elif self.tables and first in "|!":
+            self.row(stripped)
+        elif self.tables or first in "*#:;":
+            self.add(stripped.lstrip("*#:; "), "cell" if self.tables else "list")
         elif stripped.startswith("----"):
-            end_paragraph()
+            self.end_paragraph()
         else:
-            paragraph.append(line)
-    end_paragraph()
-    return lines
+            self.paragraph.append(line)
+
+    def heading(self, stripped: str) -> None:
+        self.end_paragraph()
+        level = min(len(stripped) - len(stripped.lstrip("=")), len(stripped) - len(stripped.rstrip("=")))
+        name = _finished(stripped.strip("="), self.targets)[0].lower().rstrip(": ")
+        self.in_lead = False
+        self.tables = 0  # one that has no end ends here
+        if not self.unread or level <= self.unread:
+            self.unread = level if name in UNREAD_SECTIONS else 0
+
+    def row(self, stripped: str) -> None:
+        """Read a line of a table that begins a row, a caption or cells."""
+        if stripped.startswith("|}"):
+            self.tables -= 1
+            self.add(stripped[2:], "cell" if self.tables else "paragraph")
+        elif not stripped.startswith("|-"):
+            cells = _HEADER_CELLS if stripped[0] == "!" else _CELLS
+            for cell in cells.split(stripped[2 if stripped[1:2] == "+" else 1 :]):
+                attributes = _ATTRIBUTES.match(cell)
+                self.add(cell[attributes.end() :] if attributes else cell, "cell")
+
+    def end_paragraph(self) -> None:
+        if self.paragraph:
+            text = " ".join(self.paragraph)
+            self.paragraph.clear()
+            self.add(text, "paragraph")
+
+    def add(self, text: str, kind: str) -> None:
+        self.end_paragraph()
+        if text and not self.unread:
+            shown, links = _finished(text, self.targets)
+            if shown:
+                self.lines.append(Line(shown, links, kind, self.in_lead))
