@@ -120,7 +120,8 @@ def from_wikidata(
 ) -> None:
     """Build a knowledge base from a dump of Wikidata alone.
 
-    Labels and aliases become surfaces. Without texts nobody knows how often each is used, so priors are equal shares.
+    Titles, labels and aliases become surfaces. Nobody knows here how often each is used: a title counts most, then a
+    label, then an alias.
     """
     with _built(out, quiet=quiet) as tell:
         from ..wikipedia.from_items import build_from_wikidata

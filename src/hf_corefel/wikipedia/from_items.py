@@ -16,6 +16,9 @@ from .workers import Task, run_tasks
 
 __all__ = ["build_from_wikidata"]
 
+# In links, as which labels and aliases count a half and a fifth: without links one that was not seen counts as little.
+_UNSEEN = 0.25
+
 
 def build_from_wikidata(
     wikidata: str | Path,
@@ -64,6 +67,7 @@ def build_from_wikidata(
             run_tasks([task], do_unit, 1, lambda _, items, place: tell(Step("Reading items", place, found.bytes, items)))
         options = BaseOptions(
             max_candidates=max_candidates,
+            unseen=_UNSEEN,
             workers=workers or os.cpu_count() or 1,
             vectors_of=vectors_of,
             url_template=f"https://{language}.wikipedia.org/wiki/{{entity}}",
