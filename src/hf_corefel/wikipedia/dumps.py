@@ -26,10 +26,12 @@ __all__ = ["MAX_PAGE_BYTES", "Page", "Unit", "read_pages", "read_site", "split"]
 
 # MediaWiki saves no text above 2 MiB, which escaping may make a few times longer.
 MAX_PAGE_BYTES = 16 << 20
-_HEAD_BYTES = 1 << 20
+_HEAD_BYTES = 1 << 20  # in which the head of a dump ends
+_FIRST_BYTES = 1 << 12  # in which a page's title stands
 _PAGE = re.compile(rb"<page[\s>]")
 _PAGE_OR_END = re.compile(rb"</page\s*>|<page[\s>]")
-_LONGEST_MARK = 16
+_LONGEST_MARK = 64
+_ROOT = re.compile(rb"<mediawiki\b[^>]*>")
 _TITLE = re.compile(rb"<title[^>]*>([^<]*)")
 _ILLEGAL = re.compile(
     rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|&#(?:0*(?:[0-8]|1[124-9]|2\d|3[01])|[xX]0*(?:[0-8bcefBCEF]|1[0-9a-fA-F]));"
@@ -77,13 +79,9 @@ def read_site(path: str | Path) -> Site:
         OSError: When it cannot be read.
     """
     path = Path(path)
-    head = b""
-    for _, piece in unpacked(path, ignore_problem):
-        head += piece
-        if len(head) > _HEAD_BYTES or _PAGE.search(head):
-            break
+    head = _head(path)
     first = _PAGE.search(head)
-    root = re.search(rb"<mediawiki\b[^>]*>", head)
+    root = _ROOT.search(head)
     if first is None and root is None:
         raise WikipediaError(f"{path}: is no MediaWiki XML dump, as neither <mediawiki> nor <page> is in its beginning")
     attributes = root[0].decode("utf-8", "replace") if root else ""
@@ -116,6 +114,16 @@ def read_site(path: str | Path) -> Site:
         namespaces=namespaces or dict(ENGLISH_NAMESPACES),
         described=True,
     )
+
+
+def _head(path: Path) -> bytes:
+    """Return the beginning of a dump, with at least the beginning of its first page if that is near."""
+    head = b""
+    for _, piece in unpacked(path, ignore_problem):
+        head += piece
+        if len(head) > _HEAD_BYTES or _PAGE.search(head):
+            break
+    return head
 
 
 def split(paths: Iterable[str | Path], parts: int) -> list[Unit]:
@@ -222,6 +230,7 @@ def _raw_pages(unit: Unit, on_problem: OnProblem) -> Iterator[tuple[int, bytes]]
                 return
             if not buffer.more():
                 if not buffer.lost:
+                    _check_end(unit, buffer, on_problem)
                     return
                 buffer.lost = False
                 buffer.drop(len(buffer.held))
@@ -235,50 +244,53 @@ def _raw_pages(unit: Unit, on_problem: OnProblem) -> Iterator[tuple[int, bytes]]
             yield start, raw
 
 
+def _check_end(unit: Unit, buffer: _Buffer, on_problem: OnProblem) -> None:
+    """Report a file that ends without the end of a dump although it has its beginning."""
+    size = buffer.offset + len(buffer.held)
+    if size < _LONGEST_MARK:
+        return  # the mark may have begun in the unit before
+    if unit.end is None and b"</mediawiki" not in buffer.held and _ROOT.search(_head(unit.path)):
+        message = "the file ends without </mediawiki>; what came before is read"
+        on_problem(Problem("truncated", f"{unit.path}, byte {size} of the unpacked XML", message))
+
+
 def _one_page(path: Path, buffer: _Buffer, on_problem: OnProblem) -> bytes | None:
     """Take the page with which a buffer begins out of it; None when it has no end or is too big, which is reported."""
-    scanned = 1
-    dropped = 0
     start = buffer.offset
-    title = b""
+    first = b""  # its first bytes, for messages, where they are not held any more
+    scanned = 1
     while True:
         end = _PAGE_OR_END.search(buffer.held, scanned)
-        size = dropped + (end.end() if end else len(buffer.held))
-        if end is None and size <= MAX_PAGE_BYTES:
-            scanned = max(1, len(buffer.held) - _LONGEST_MARK)
-        elif end is None:
-            # Too big already: only its end is looked for.
-            title = title or bytes(buffer.held[:_HEAD_BYTES])
-            count = max(1, len(buffer.held) - _LONGEST_MARK)
-            buffer.drop(count)
-            dropped += count
+        if end is not None:
+            break
+        if buffer.offset + len(buffer.held) - start > MAX_PAGE_BYTES:  # only its end is looked for
+            first = first or bytes(buffer.held[:_FIRST_BYTES])
+            buffer.drop(max(1, len(buffer.held) - _LONGEST_MARK))
             scanned = 0
         else:
-            break
+            scanned = max(1, len(buffer.held) - _LONGEST_MARK)
         if not buffer.more():
-            where = _where(path, start, title or bytes(buffer.held[:_HEAD_BYTES]))
-            if buffer.lost:
-                message = "its end is in a part of the file that cannot be unpacked; it is left out"
-            else:
-                message = "the file ends within this page; it is left out"
+            where = _where(path, start, first or bytes(buffer.held[:_FIRST_BYTES]))
+            lost = "its end is in a part of the file that cannot be unpacked"
+            message = f"{lost if buffer.lost else 'the file ends within this page'}; it is left out"
             on_problem(Problem("truncated", where, message))
             buffer.lost = False
             buffer.drop(len(buffer.held))
             return None
-    assert end is not None
-    where = _where(path, start, title or bytes(buffer.held[:_HEAD_BYTES]))
-    if not end[0].startswith(b"</"):
-        on_problem(Problem("broken_xml", where, "the next page begins before this one ends; it is left out"))
-        buffer.drop(end.start())
-        return None
-    if size > MAX_PAGE_BYTES:
+    size = buffer.offset + end.end() - start
+    ended = end[0].startswith(b"</")
+    if ended and size <= MAX_PAGE_BYTES:
+        raw = bytes(memoryview(buffer.held)[: end.end()])
+        buffer.drop(len(raw))
+        return raw
+    where = _where(path, start, first or bytes(buffer.held[:_FIRST_BYTES]))
+    if ended:
         message = f"the page has {size:,} bytes, more than {MAX_PAGE_BYTES:,}; it is left out"
         on_problem(Problem("too_big", where, message))
-        buffer.drop(end.end())
-        return None
-    raw = bytes(buffer.held[: end.end()])
-    buffer.drop(end.end())
-    return raw
+    else:
+        on_problem(Problem("broken_xml", where, "the next page begins before this one ends; it is left out"))
+    buffer.drop(end.end() if ended else end.start())
+    return None
 
 
 def _where(path: Path, offset: int, raw: bytes) -> str:

@@ -30,8 +30,7 @@ _WITHIN = re.compile(rf"[<{{}}\[\]|]{_MARKUP}|(?<=\[)\[|(?<=\])\]|(?<=\|))")
 _GALLERY = re.compile(r"<gallery(?=[\s>])[^<>]*>", re.IGNORECASE)
 _GALLERY_END = re.compile(r"</gallery\s*>", re.IGNORECASE)
 # What would be markup within <nowiki> becomes entities, which are resolved when no markup is looked for any more.
-_AS_ENTITIES = {ord(character): f"&#{ord(character)};" for character in "&<>[]{}|'=*#:;!_-/\n "}
-del _AS_ENTITIES[ord("&")], _AS_ENTITIES[ord(" ")]
+_AS_ENTITIES = {ord(character): f"&#{ord(character)};" for character in "<>[]{}|'=*:!_-/"}
 
 # Templates that are no more than a sign.
 _SIGNS: Mapping[str, str] = {

@@ -96,11 +96,12 @@ def read_wikitext(text: str, site: Site, title: str = "") -> Wikitext:
     switches = frozenset(found[0].strip("_") for found in _SWITCH.finditer(body))
     lines = _LineReader(reader.targets).read(_cleaned(body))
     for caption in reader.captions:
-        shown = _finished(_cleaned(caption).replace("\n", " "), reader.targets)
-        if shown[0]:
-            lines.append(Line(*shown, "caption", False))
-    description = _finished(_cleaned(_LinkReader(site).read(expanded.short_description)), [])[0]
-    return Wikitext(lines, expanded.templates, reader.categories, description.replace("\n", " "), switches)
+        shown, links = _finished(_cleaned(caption), reader.targets)
+        if shown:
+            lines.append(Line(shown, links, "caption", False))
+    described = _LinkReader(site)
+    description = _finished(_cleaned(described.read(expanded.short_description)), described.targets)[0]
+    return Wikitext(lines, expanded.templates, reader.categories, description, switches)
 
 
 class _LinkReader:
