@@ -43,7 +43,7 @@ from .pipelines.handed_over import (
     read_batches,
 )
 from .pipelines.parameters import AnnotationParameters, CallParameters, check_batching, split_parameters
-from .pipelines.preparing import prepare_batch, readable_batches
+from .pipelines.preparing import complete_batch, prepare_batch, readable_batches
 from .pipelines.retrieval import read_with_span_vectors, wants_span_vectors
 from .pipelines.workers import preprocessed
 from .processing_corefel import CorefELProcessor, EncodedDocument
@@ -135,8 +135,7 @@ class CorefELPipeline(Pipeline):
             # Weights are stored in half precision and computed in single precision where half is slow and coarse.
             self.model.float()
         self.processor = processor
-        if own_knowledge_base:
-            give_vectorizer(processor.knowledge_base, model, processor.tokenizer)
+        give_vectorizer(processor.knowledge_base, model, processor.tokenizer, came_with_model=own_knowledge_base)
         # A model that was trained since it was loaded differs from its fingerprint, as it should.
         if verify and model.origin is not None and model.has_weights_as_loaded():
             check_fingerprint(
@@ -297,8 +296,9 @@ class CorefELPipeline(Pipeline):
 
     def _forward(self, input_tensors: dict[str, Any], **unused: Any) -> dict[str, Any]:
         # A model that comes straight from training would drop units out.
-        encoded, plans = input_tensors["encoded"], input_tensors["plans"]
         with evaluation_mode(self.model):
+            input_tensors = complete_batch(self.processor, input_tensors)
+            encoded, plans = input_tensors["encoded"], input_tensors["plans"]
             if not wants_span_vectors(self.processor):
                 outputs = [self.model(**tensors) for tensors in input_tensors["tensors"]]
                 return {"outputs": outputs, "encoded": encoded, "plans": plans}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from transformers.utils import cached_file
 
 from .candidates import KnowledgeBackend, QuerySpans, open_knowledge_base
 from .candidates.backends import open_source, save_knowledge_base
-from .candidates.document_candidates import known_names, read_candidates
+from .candidates.document_candidates import complete_vectors, known_names, missing_vectors, read_candidates
 from .candidates.hub import KNOWLEDGE_BASE_FOLDER
 from .configuration.field_checks import refuse_unknown
 from .configuration.fields import READING_FIELDS
@@ -41,6 +42,7 @@ from .processing import (
 )
 from .processing.alignment import AlignmentReport
 from .processing.encoded_document import CorefELBatch, EncodedDocument
+from .processing.padding import pad_rows, pad_vectors
 
 __all__ = ["CorefELBatch", "CorefELProcessor", "EncodedDocument"]
 
@@ -240,18 +242,21 @@ class CorefELProcessor:
         if return_tensors not in (None, "pt", "np"):
             raise ValueError(f'return_tensors: expected "pt" or "np", got {return_tensors!r}')
         several = [text] if isinstance(text, str | Document) else list(text)
-        encoded = [self.encode(item) for item in several]
+        encoded = self.complete([self.encode(item, later_vectors=True) for item in several])
         tensors: dict[str, Any] = self.collate(encoded, gold=gold)
         if return_tensors == "np":
             tensors = {name: value.numpy() for name, value in tensors.items()}
         return CorefELBatch(tensors, encoded)
 
-    def encode(self, document: str | Document, *, max_kept_spans: int | None = None) -> EncodedDocument:
+    def encode(
+        self, document: str | Document, *, max_kept_spans: int | None = None, later_vectors: bool = False
+    ) -> EncodedDocument:
         """Encodes one document.
 
         Args:
             document: A text or a document.
             max_kept_spans: Takes the place of the setting of this name.
+            later_vectors: Leave vectors of entities that a knowledge base makes when they are needed for `complete`.
 
         Raises:
             DocumentError: When a document is invalid.
@@ -289,7 +294,8 @@ class CorefELProcessor:
                 "--max-kept-spans on the command line)"
             )
         queries = QuerySpans(spans.offsets, spans.named)
-        found = read_candidates(self.knowledge_base, document, queries, settings.max_candidates)
+        limits = settings.max_candidates
+        found = read_candidates(self.knowledge_base, document, queries, limits, later_vectors=later_vectors)
         turns = read_speakers(text) if document.speakers is None else document.speakers
         return EncodedDocument(
             document=document,
@@ -310,6 +316,20 @@ class CorefELProcessor:
             entity_vectors=found.entities.vectors,
             warnings=warnings + found.warnings,
         )
+
+    def complete(self, documents: Sequence[EncodedDocument]) -> list[EncodedDocument]:
+        """Return encoded documents with the vectors of entities that were left for later, made for all at once.
+
+        Raises:
+            KnowledgeBaseError: When the knowledge base has nothing to make them with.
+        """
+        lacking = [n for n, document in enumerate(documents) if missing_vectors(document.entity_vectors).any()]
+        completed = list(documents)
+        if lacking:
+            ids, known = zip(*((documents[n].entity_ids, documents[n].entity_vectors) for n in lacking), strict=True)
+            for number, vectors in zip(lacking, complete_vectors(self.knowledge_base, ids, known), strict=True):
+                completed[number] = replace(documents[number], entity_vectors=vectors)
+        return completed
 
     def _scope(self, document: Document) -> tuple[int, ReadingSettings]:
         """Number of a document's mention scope, and the settings under it."""
@@ -350,40 +370,31 @@ class CorefELProcessor:
         arrays: dict[str, np.ndarray] = {
             "input_ids": input_ids,
             "attention_mask": attention,
-            "subword_positions": _pad(positions, -1),
-            "span_begin": _pad([d.spans.begin for d in documents], 0),
-            "span_end": _pad([d.spans.end for d in documents], 1),
-            "word_forms": _pad([d.word_forms for d in documents], -1),
-            "span_word": _pad([d.spans.word for d in documents], 0),
-            "span_width": _pad([d.spans.width for d in documents], 0),
-            "span_cases": _pad([d.spans.case for d in documents], 0),
-            "span_definitions": _pad([d.definitions for d in documents], -1),
-            "span_speakers": _pad([d.speakers for d in documents], -1),
-            "span_characters": _pad([d.spans.offsets for d in documents], 0),
-            "span_cores": _pad([d.cores for d in documents], 0),
-            "span_mask": _pad([np.ones(len(d.spans), dtype=bool) for d in documents], False),
+            "subword_positions": pad_rows(positions, -1),
+            "span_begin": pad_rows([d.spans.begin for d in documents], 0),
+            "span_end": pad_rows([d.spans.end for d in documents], 1),
+            "word_forms": pad_rows([d.word_forms for d in documents], -1),
+            "span_word": pad_rows([d.spans.word for d in documents], 0),
+            "span_width": pad_rows([d.spans.width for d in documents], 0),
+            "span_cases": pad_rows([d.spans.case for d in documents], 0),
+            "span_definitions": pad_rows([d.definitions for d in documents], -1),
+            "span_speakers": pad_rows([d.speakers for d in documents], -1),
+            "span_characters": pad_rows([d.spans.offsets for d in documents], 0),
+            "span_cores": pad_rows([d.cores for d in documents], 0),
+            "span_mask": pad_rows([np.ones(len(d.spans), dtype=bool) for d in documents], False),
             "span_limits": np.array([d.limit for d in documents], dtype=np.int64),
             "mention_scope": np.array([d.scope for d in documents], dtype=np.int64),
             "keep_all": np.array([d.keep_all for d in documents], dtype=bool),
-            "candidates": _pad([d.candidates for d in documents], -1),
-            "log_priors": _pad([d.log_priors for d in documents], 0.0),
-            "entity_vectors": _pad([d.entity_vectors for d in documents], 0.0),
+            "candidates": pad_rows([d.candidates for d in documents], -1),
+            "log_priors": pad_rows([d.log_priors for d in documents], 0.0),
+            "entity_vectors": pad_vectors(documents),
         }
         if gold:
             aligned = [d.align() for d in documents]
-            arrays["gold_clusters"] = _pad([a.clusters for a in aligned], -1)
-            arrays["gold_entities"] = _pad([a.entities for a in aligned], -1)
+            arrays["gold_clusters"] = pad_rows([a.clusters for a in aligned], -1)
+            arrays["gold_entities"] = pad_rows([a.entities for a in aligned], -1)
         return {name: torch.from_numpy(array) for name, array in arrays.items()}
 
     def alignment_report(self, documents: Sequence[Document]) -> AlignmentReport:
         """What gold the candidate spans and the knowledge base can reach, over many documents."""
         return sum((self.encode(document).align().report for document in documents), AlignmentReport())
-
-
-def _pad(rows: Sequence[np.ndarray], value: float) -> np.ndarray:
-    """Stacks arrays that differ in their first length only."""
-    size = max((len(row) for row in rows), default=0)
-    padded = np.full((len(rows), size, *rows[0].shape[1:]), value, dtype=rows[0].dtype)
-    for i, row in enumerate(rows):
-        padded[i, : len(row)] = row
-    return padded

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -130,13 +130,22 @@ class ComposedKnowledgeBase:
 
     def vectors(self, ids: np.ndarray | Sequence[int]) -> np.ndarray:
         """Return the vectors float32 ``[*ids.shape, D]`` of entities by id; zeros for -1."""
+        return self._gather(ids, [store.vectors for store in self.stores])
+
+    def vectors_so_far(self, ids: np.ndarray | Sequence[int]) -> np.ndarray:
+        """Like `vectors`, but NaN for those that a store makes when they are needed and has not made yet."""
+        return self._gather(ids, [getattr(store, "vectors_so_far", store.vectors) for store in self.stores])
+
+    def _gather(
+        self, ids: np.ndarray | Sequence[int], give: Sequence[Callable[[np.ndarray], np.ndarray]]
+    ) -> np.ndarray:
         joint = np.asarray(ids)
         if len(self.stores) == 1:
-            return self.stores[0].vectors(joint)
+            return give[0](joint)
         found = np.zeros((*joint.shape, self.vector_size), dtype=np.float32)
-        for number, store in enumerate(self.stores):
+        for number, vectors in enumerate(give):
             own = (joint >= 0) & (joint % len(self.stores) == number)
-            found[own] = store.vectors(joint[own] // len(self.stores))
+            found[own] = vectors(joint[own] // len(self.stores))
         return found
 
     def vector_for(self, name: str) -> np.ndarray:

@@ -15,10 +15,12 @@ __all__ = [
     "DocumentCandidates",
     "DocumentEntities",
     "ask",
+    "complete_vectors",
     "entities_of_span",
     "gather_entities",
     "known_names",
     "log_scores",
+    "missing_vectors",
     "read_candidates",
 ]
 
@@ -61,7 +63,9 @@ def known_names(source: CandidateSource, surfaces: Sequence[str]) -> np.ndarray:
     return np.zeros(len(surfaces), dtype=bool) if knows is None else np.asarray(knows(surfaces), dtype=bool)
 
 
-def read_candidates(knowledge: object, document: Document, spans: QuerySpans, limit: int) -> DocumentCandidates:
+def read_candidates(
+    knowledge: object, document: Document, spans: QuerySpans, limit: int, *, later_vectors: bool = False
+) -> DocumentCandidates:
     """Return the candidates of a document: those that it lists for a span itself, else what the source proposes.
 
     Args:
@@ -69,6 +73,7 @@ def read_candidates(knowledge: object, document: Document, spans: QuerySpans, li
         document: The document.
         spans: Its S spans.
         limit: K.
+        later_vectors: See `gather_entities`.
 
     Raises:
         ValueError: When the source's answer is none; the message names it.
@@ -95,7 +100,8 @@ def read_candidates(knowledge: object, document: Document, spans: QuerySpans, li
             known = store.entity_id(candidate.entity)
             found[row, k] = -2 - numbers.setdefault(candidate.entity, len(numbers)) if known is None else known
             scores[row, k] = candidate.prior
-    return DocumentCandidates(gather_entities(store, found, list(numbers)), log_scores(found, scores), warnings)
+    entities = gather_entities(store, found, list(numbers), later_vectors=later_vectors)
+    return DocumentCandidates(entities, log_scores(found, scores), warnings)
 
 
 def ask(knowledge: object, document: Document, spans: QuerySpans, limit: int) -> Proposals:
@@ -138,13 +144,16 @@ def entities_of_span(knowledge: object, document: Document, offsets: tuple[int, 
     return {store.entity_name(i) if i >= 0 else proposed.names[-2 - i] for i in ids}
 
 
-def gather_entities(store: EntityStore, found: np.ndarray, names: Sequence[str]) -> DocumentEntities:
+def gather_entities(
+    store: EntityStore, found: np.ndarray, names: Sequence[str], *, later_vectors: bool = False
+) -> DocumentEntities:
     """Return the entities of a document by rows of their own.
 
     Args:
         store: Knows names and vectors.
         found: Ids of the candidates ``[S, K]``; -1 is padding, -2 - n is ``names[n]``.
         names: Names of entities that have no id.
+        later_vectors: Make no vectors that are made when they are needed: these are NaN until `complete_vectors`.
     """
     real = found != -1
     ids, inverse = np.unique(found[real], return_inverse=True)
@@ -152,16 +161,44 @@ def gather_entities(store: EntityStore, found: np.ndarray, names: Sequence[str])
     rows[real] = inverse
     all_names = [names[-2 - i] if i < 0 else store.entity_name(i) for i in ids.tolist()]
     ids = np.where(ids < 0, -1, ids)
-    vectors = np.array(store.vectors(ids), dtype=np.float32)
+    give = getattr(store, "vectors_so_far", store.vectors) if later_vectors else store.vectors
+    vectors = np.array(give(ids), dtype=np.float32)
     if vectors.shape != (len(ids), store.vector_size):
         shape = f"({len(ids)}, {store.vector_size})"
         raise ValueError(f"{type(store).__name__}.vectors: expected an array of shape {shape}, got {vectors.shape}")
     for row in np.flatnonzero(ids < 0):
         vectors[row] = store.vector_for(all_names[row])
-    if not np.isfinite(vectors).all():
-        name = all_names[int(np.flatnonzero(~np.isfinite(vectors).all(axis=1))[0])]
+    wrong = ~np.isfinite(vectors).all(axis=1)
+    if later_vectors:
+        wrong &= ~np.isnan(vectors).all(axis=1)
+    if wrong.any():
+        name = all_names[int(np.flatnonzero(wrong)[0])]
         raise ValueError(f"{type(store).__name__}: the vector of {name!r} is not finite")
     return DocumentEntities(rows, all_names, ids, vectors)
+
+
+def missing_vectors(vectors: np.ndarray) -> np.ndarray:
+    """Return whether vectors ``[E, D]`` are still to be made, bool ``[E]``."""
+    return np.isnan(vectors[:, 0]) if vectors.shape[1] else np.zeros(len(vectors), dtype=bool)
+
+
+def complete_vectors(store: EntityStore, ids: Sequence[np.ndarray], vectors: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Return the vectors of the entities of several documents with those that were left for later, made all at once.
+
+    Args:
+        store: Makes them.
+        ids: By document, the ids of its entities ``[E]``.
+        vectors: By document, what is known of their vectors ``[E, D]``.
+    """
+    missing = [missing_vectors(known) for known in vectors]
+    wanted = np.unique(np.concatenate([own[lacks] for own, lacks in zip(ids, missing, strict=True)]))
+    made = np.asarray(store.vectors(wanted), dtype=np.float32)
+    completed = []
+    for own, known, lacks in zip(ids, vectors, missing, strict=True):
+        whole = known.copy()
+        whole[lacks] = made[np.searchsorted(wanted, own[lacks])]
+        completed.append(whole)
+    return completed
 
 
 def log_scores(found: np.ndarray, scores: np.ndarray) -> np.ndarray:

@@ -25,6 +25,7 @@ from ..documents import Candidate, Document
 from ..kb import KnowledgeBase
 from ..loading.repositories import FINGERPRINT_FILE, HubOptions
 from ..modeling_corefel import CorefELModel
+from ..processing.encoded_document import CorefELBatch
 from ..processing_corefel import CorefELProcessor
 from ..utils.files import whole_file
 from ..utils.json_files import read_json_object
@@ -74,7 +75,10 @@ def fingerprint(model: CorefELModel, processor: CorefELProcessor, folder: str | 
     place = folder or model.name_or_path
     offsets = [(_TEXT.index(surface), _TEXT.index(surface) + len(surface)) for surface in _SURFACES]
     document = Document(_TEXT, mentions=offsets, candidates={each: list(_CANDIDATES) for each in offsets})
-    batch = processor([document]).to(model.device)
+    # Vectors of the knowledge base play no part.
+    encoded = [processor.encode(document, later_vectors=True)]
+    tensors: dict[str, Any] = processor.collate(encoded)
+    batch = CorefELBatch(tensors, encoded).to(model.device)
     vectors = batch.inputs["entity_vectors"]
     batch.inputs["entity_vectors"] = torch.cos(torch.arange(vectors.numel(), device=model.device)).reshape(
         vectors.shape
@@ -241,7 +245,8 @@ def _describe(kb: KnowledgeBackend) -> dict[str, Any]:
     ids = np.unique(np.linspace(0, kb.num_entities - 1, min(_SAMPLED_ENTITIES, kb.num_entities)).astype(np.int64))
     names = [kb.entity_name(i) for i in ids.tolist()]
     found = {name: kb.candidates(name.replace("_", " "), limit=4) for name in names}
-    vectors = kb.vectors(ids)[:, :_SAMPLED_ENTITIES]
+    # Those that are made when they are needed depend on the model, whose weights are compared.
+    vectors: Any = [] if kb.lazy_vectors else kb.vectors(ids)[:, :_SAMPLED_ENTITIES]
     return {
         "num_entities": kb.num_entities,
         "num_surfaces": kb.num_surfaces,

@@ -17,6 +17,7 @@ from .projection import Projection
 from .spooling import CHUNK, KeySpool, chunks
 from .storage import find_keys, map_trie, offsets_of
 from .tensor_file import TensorFile
+from .vector_table import VectorTable
 
 __all__ = [
     "write_aliases",
@@ -138,22 +139,9 @@ def write_vectors(
         std: float32 [D], their standard deviation; when None, that of projected vectors [H] of length 1 that point
             anywhere.
     """
-    if projection is None:
-        mean = std = np.zeros(0, dtype=np.float32)
-    else:
-        size = (projection.vector_size,)
-        mean = projection.offset if mean is None else mean
-        std = np.sqrt((projection.components**2).sum(axis=0) / projection.hidden_size) if std is None else std
-        if mean.shape != size or std.shape != size:
-            raise KnowledgeBaseError(f"mean and std: expected shape {size}, got {mean.shape} and {std.shape}")
-    _write_arrays(
-        path,
-        rows=np.full(count, -1, dtype=np.int32),
-        codes=np.zeros((0, len(mean)), dtype=np.int8),
-        scales=np.zeros(0, dtype=np.float32),
-        mean=mean.astype(np.float32),
-        std=std.astype(np.float32),
-    )
+    none = np.zeros(0, dtype=np.float32)
+    distribution = (none, none) if projection is None else projection.distribution(mean, std)
+    _write_arrays(path, **dict(VectorTable.without_vectors(count, *distribution).items()))
 
 
 def write_aliases(

@@ -81,6 +81,7 @@ class Columns:
         projection: From an encoder's vectors to those of the entities.
         mean: float32 [D], of the vectors that entities will have; of a projection its offset when None.
         std: float32 [D], their standard deviation.
+        lazy_vectors: Whether an entity gets its vector when a document needs it first, see `KnowledgeBase.build`.
     """
 
     entities: Iterable[str]
@@ -100,6 +101,7 @@ class Columns:
     projection: Projection | None = None
     mean: np.ndarray | None = None
     std: np.ndarray | None = None
+    lazy_vectors: bool = False
 
 
 def write_columns(folder: str | Path, columns: Columns) -> None:
@@ -177,6 +179,7 @@ def _write(places: Mapping[str, Path], columns: Columns) -> Described:
         url_template=columns.url_template,
         provenance=dict(columns.provenance),
         projection=None if columns.projection is None else dict(columns.projection.info),
+        lazy_vectors=columns.lazy_vectors,
     )
     tables.check()
     if index is not None:

@@ -106,6 +106,8 @@ def check_fields(config: dict[str, Any], path: Path) -> int:
     for name in ("url_template", "provenance", *SIZES, "has_descriptions"):
         if name not in config:
             raise KnowledgeBaseError(f"{path}: missing field {name!r}")
+    if config.get("vectors", "stored") not in ("stored", "lazy"):
+        raise KnowledgeBaseError(f"{path}: field 'vectors': expected 'stored' or 'lazy', got {config['vectors']!r}")
     _check_surface_form(config.get("surface_form", 0), path)
     if not isinstance(config["provenance"], dict):
         raise KnowledgeBaseError(f"{path}: field 'provenance': expected an object, got {config['provenance']!r}")

@@ -11,10 +11,12 @@ import numpy as np
 import torch
 
 from ..utils.compat import name_of_origin
-from ..utils.progress import progress_bar
-from . import KnowledgeBase, Projection, Vectorizer
+from . import KnowledgeBase, Projection
+from .encoder_identity import encoder_identity
+from .text_encoding import MAX_DESCRIPTION_LENGTH, encode_texts, entity_text
 
 __all__ = [
+    "TitleVectorizer",
     "encode_texts",
     "entity_text",
     "fit_projection",
@@ -25,65 +27,8 @@ __all__ = [
     "vectors_from_titles",
 ]
 
-MAX_DESCRIPTION_LENGTH = 200
 # How `fit_projection` finds one, as the projection says.
 FITTED = "least squares"
-
-
-def encode_texts(
-    texts: Sequence[str],
-    encoder: Any,
-    tokenizer: Any,
-    *,
-    batch_size: int = 64,
-    max_length: int = 128,
-    device: str | torch.device | None = None,
-    show_progress: bool = True,
-) -> np.ndarray:
-    """Encodes M texts: the mean of the last hidden states over the attention mask, of length 1.
-
-    The pooling is that of Reimers and Gurevych (2019), Sentence-BERT, §3.
-
-    Args:
-        texts: The M texts.
-        encoder: A transformers encoder, such as `AutoModel` gives; its mode is left as it was.
-        tokenizer: Its tokenizer.
-        batch_size: Texts a step; they are sorted by length first, so little is padding.
-        max_length: Pieces a text is cut to, special ones included.
-        device: Where to move the encoder to; None leaves it where it is.
-        show_progress: Show a progress bar.
-
-    Returns:
-        float32 [M, H].
-    """
-    if device is not None:
-        encoder.to(device)
-    place: torch.device = next(encoder.parameters()).device
-    vectors = np.zeros((len(texts), encoder.config.hidden_size), dtype=np.float32)
-    order = sorted(range(len(texts)), key=lambda i: -len(texts[i]))
-    was_training = encoder.training
-    encoder.eval()
-    try:
-        with torch.inference_mode(), progress_bar(len(texts), "Encoding", shown=show_progress) as progress:
-            for begin in range(0, len(order), batch_size):
-                batch = order[begin : begin + batch_size]
-                vectors[batch] = _encode([texts[i] for i in batch], encoder, tokenizer, max_length, place).numpy()
-                progress.update(len(batch))
-    finally:
-        encoder.train(was_training)
-    return vectors
-
-
-def _encode(texts: list[str], encoder: Any, tokenizer: Any, max_length: int, device: torch.device) -> torch.Tensor:
-    """Unit vectors float32 [M, H] on the CPU of one batch."""
-    # A lone surrogate, which broken extractors leave in texts, is nothing that a tokenizer takes.
-    texts = [text.encode("utf-8", "replace").decode() for text in texts]
-    inputs = tokenizer(texts, padding=True, truncation=True, max_length=max_length, return_tensors="pt").to(device)
-    hidden = encoder(**inputs).last_hidden_state.float()
-    mask = inputs["attention_mask"].unsqueeze(-1).float()
-    # A tokenizer without special pieces gives nothing for an empty text; its mean is then zero, not NaN.
-    mean = (hidden * mask).sum(dim=1) / mask.sum(dim=1).clamp(min=1.0)
-    return torch.nn.functional.normalize(mean, dim=-1).cpu()
 
 
 def principal_components(
@@ -137,26 +82,6 @@ def reduce_dimensions(vectors: np.ndarray, size: int, *, sample_size: int = 20_0
         ValueError: As `principal_components` does.
     """
     return principal_components(vectors, size, sample_size=sample_size, seed=seed)(vectors)
-
-
-def entity_text(
-    entity: str, description: str | None = None, *, max_description_length: int = MAX_DESCRIPTION_LENGTH
-) -> str:
-    """What stands for an entity in front of an encoder: its title, then the beginning of its description.
-
-    Args:
-        entity: A title with underscores.
-        description: What the entity is; the first sentence says most.
-        max_description_length: Characters of the description that are used, cut at a word's end.
-    """
-    title = entity.replace("_", " ")
-    if not description:
-        return title
-    beginning = description
-    if len(description) > max_description_length:
-        at_word_end = description[: max_description_length + 1].rpartition(" ")[0]
-        beginning = at_word_end or description[:max_description_length]
-    return f"{title} : {beginning}"
 
 
 @overload
@@ -267,7 +192,7 @@ def title_vectorizer(
     *,
     batch_size: int = 64,
     device: str | torch.device | None = None,
-) -> Vectorizer:
+) -> TitleVectorizer:
     """Makes vectors of entities that a knowledge base gets later, for `KnowledgeBase.vectorizer`.
 
     Args:
@@ -290,18 +215,45 @@ def title_vectorizer(
             f"encoder: its vectors are {encoder.config.hidden_size} wide, the projection expects "
             f"{projection.hidden_size}, those of {projection.info.get('encoder', 'another encoder')}"
         )
-    length = int(projection.info.get("max_description_length", MAX_DESCRIPTION_LENGTH))
-    # A fast tokenizer remembers where to cut; whoever reads documents with the given one must not be cut there.
-    own, lock = copy.deepcopy(tokenizer), threading.Lock()
+    return TitleVectorizer(encoder, tokenizer, projection, batch_size=batch_size, device=device)
 
-    def vectorizer(entities: list[str], descriptions: list[str | None]) -> np.ndarray:
+
+class TitleVectorizer:
+    """Makes vectors of entities from their titles and descriptions; see `title_vectorizer`."""
+
+    def __init__(
+        self,
+        encoder: Any,
+        tokenizer: Any,
+        projection: Projection,
+        *,
+        batch_size: int = 64,
+        device: str | torch.device | None = None,
+    ) -> None:
+        self._encoder, self._projection = encoder, projection
+        self._batch_size, self._device = batch_size, device
+        self._length = int(projection.info.get("max_description_length", MAX_DESCRIPTION_LENGTH))
+        # A fast tokenizer remembers where to cut; whoever reads documents with the given one must not be cut there.
+        self._tokenizer, self._lock = copy.deepcopy(tokenizer), threading.Lock()
+        self._identity: str | None = None
+
+    @property
+    def identity(self) -> str:
+        """A digest of all that the vectors depend on beside the texts: encoder, tokenizer and projection."""
+        if self._identity is None:
+            self._identity = encoder_identity(self._encoder, self._tokenizer, self._projection, self._length)
+        return self._identity
+
+    def __call__(self, entities: list[str], descriptions: list[str | None]) -> np.ndarray:
+        """Return the vectors float32 ``[M, D]`` of M entities."""
         pairs = zip(entities, descriptions, strict=True)
-        texts = [entity_text(name, text, max_description_length=length) for name, text in pairs]
-        with lock:
-            vectors = encode_texts(texts, encoder, own, batch_size=batch_size, device=device, show_progress=False)
-        return projection(vectors)
-
-    return vectorizer
+        texts = [entity_text(name, text, max_description_length=self._length) for name, text in pairs]
+        size, device = self._batch_size, self._device
+        with self._lock:
+            vectors = encode_texts(
+                texts, self._encoder, self._tokenizer, batch_size=size, device=device, show_progress=False
+            )
+        return self._projection(vectors)
 
 
 def projects_from(knowledge_base: KnowledgeBase, model: Any) -> bool:

@@ -172,6 +172,7 @@ def map_version(
     url_template: str | None,
     provenance: dict[str, Any],
     projection: dict[str, Any] | None,
+    lazy_vectors: bool,
 ) -> tuple[Tables, FallbackIndex | None]:
     """Map the files of a version that was just written.
 
@@ -181,11 +182,13 @@ def map_version(
         url_template: Where readers find entities.
         provenance: Where the data come from.
         projection: What the configuration says of the projection.
+        lazy_vectors: Whether vectors are made when they are needed.
 
     Raises:
         KnowledgeBaseError: When arrays do not fit each other.
     """
     config = {
+        "vectors": "lazy" if lazy_vectors else "stored",
         "surface_form": SURFACE_FORM,
         "url_template": url_template,
         "provenance": provenance,
@@ -257,6 +260,7 @@ def _make_tables(
         provenance=config["provenance"],
         projection=projection,
         redirects=redirects,
+        lazy_vectors=config.get("vectors") == "lazy",
     )
 
 

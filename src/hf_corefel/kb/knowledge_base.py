@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -25,6 +25,7 @@ from .importers import (
     read_wikipedia2vec_text,
     title_rows,
 )
+from .lazy_vectors import Vectorizer
 from .normal_form import normal_form
 from .number_tables import check_links, check_type
 from .overlay import edit_add, edit_remove, edit_remove_surface
@@ -38,8 +39,6 @@ from .vector_table import NamedVectors, VectorFormat
 __all__ = ["DEFAULT_URL_TEMPLATE", "FORMAT_VERSION", "KnowledgeBase", "Vectorizer"]
 
 DEFAULT_URL_TEMPLATE = "https://en.wikipedia.org/wiki/{entity}"
-# Makes vectors float [M, D] of M entities from their names and their descriptions.
-Vectorizer = Callable[[list[str], list[str | None]], np.ndarray]
 
 
 class KnowledgeBase(SavedKnowledgeBase):
@@ -58,8 +57,8 @@ class KnowledgeBase(SavedKnowledgeBase):
 
     Attributes:
         backend: The name of its kind in `hf_corefel.candidates.BACKENDS`.
-        vectorizer: Makes the vectors of entities that are added without one, see `add`. It is not saved
-            and does not travel with a pickle.
+        vectorizer: Makes the vectors of entities that are added without one, see `add`, and all that are lazy. It is
+            not saved and does not travel with a pickle.
 
     Example:
         >>> from hf_corefel import KnowledgeBase
@@ -69,7 +68,6 @@ class KnowledgeBase(SavedKnowledgeBase):
     """
 
     backend = DEFAULT_BACKEND
-    vectorizer: Vectorizer | None = None
 
     @classmethod
     def build(
@@ -89,6 +87,7 @@ class KnowledgeBase(SavedKnowledgeBase):
         redirects: Mapping[str, str] | None = None,
         fallback: Fallback = "casefold",
         projection: Projection | None = None,
+        lazy_vectors: bool = False,
     ) -> KnowledgeBase:
         """Builds a knowledge base in memory.
 
@@ -113,6 +112,9 @@ class KnowledgeBase(SavedKnowledgeBase):
                 there. A title that is itself an entity's name leads to that entity.
             fallback: What surfaces without candidates fall back on, see `lookup`.
             projection: What makes entity vectors of an encoder's, for `hf_corefel.kb.entity_vectors.title_vectorizer`.
+            lazy_vectors: An entity without a vector gets one when a document needs it first: the pipeline has the
+                model's encoder make it of title and description, and keeps it beside the saved knowledge base. Without
+                `vectors` and `projection`, these are of the kind and width of the model that it is used with.
 
         Raises:
             KnowledgeBaseError: When a surface or entity name is empty or holds a NUL, a prior is not
@@ -132,7 +134,9 @@ class KnowledgeBase(SavedKnowledgeBase):
             links=links or {},
             redirects=redirects or {},
         )
-        kb = cls(tables, fallback=fallback)
+        kb = cls(replace(tables, lazy_vectors=lazy_vectors), fallback=fallback)
+        if projection is not None and lazy_vectors and kb.vector_size == 0:
+            return kb.with_vectors_of(projection)
         return kb if projection is None else kb.with_projection(projection)
 
     @classmethod
@@ -234,8 +238,7 @@ class KnowledgeBase(SavedKnowledgeBase):
     def with_fallback(self, fallback: Fallback) -> KnowledgeBase:
         """The same knowledge base with another fallback: it shares the tables, and changes show in both."""
         other = type(self)(self._tables, changes=self._changes, fallback=fallback, indexes=self._indexes)
-        for name in ("_folder", "_saved_fingerprint", "_saved_indexes", "_fingerprint", "_identities", "vectorizer"):
-            setattr(other, name, getattr(self, name))
+        self._share(other)
         return other
 
     def with_projection(self, projection: Projection) -> KnowledgeBase:
@@ -250,7 +253,7 @@ class KnowledgeBase(SavedKnowledgeBase):
             )
         check_metadata(None, projection.info)
         other = type(self)(replace(self.merged()._tables, projection=projection), fallback=self._fallback)
-        other._identities = self._identities
+        other._identities, other._lazy = self._identities, self._lazy
         other.vectorizer = self.vectorizer
         return other
 
@@ -348,7 +351,7 @@ class KnowledgeBase(SavedKnowledgeBase):
 
     def _vector_of(self, entity: str, description: str | None) -> np.ndarray | None:
         """What the vectorizer gives for an entity that has no vector of its own, or None."""
-        if self.vectorizer is None or self.vector_size == 0:
+        if self.vectorizer is None or self.vector_size == 0 or self.lazy_vectors:
             return None
         known = self.entity_id(entity)
         if known is not None and self.has_vector([known])[0]:

@@ -46,6 +46,7 @@ def merge_changes(tables: Tables, overlay: Overlay) -> Tables:
         types=_merge_types(tables, overlay, old_ids),
         links=_merge_links(tables, overlay, old_ids),
         redirects=_merge_redirects(tables, overlay, new_ids, len(living)),
+        lazy_vectors=tables.lazy_vectors,
     )
 
 

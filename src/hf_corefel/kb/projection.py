@@ -82,6 +82,26 @@ class Projection:
         for name, array in self.items():
             check_finite(array, self.file, name)
 
+    def distribution(
+        self, mean: np.ndarray | None = None, std: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return mean and standard deviation float32 [D] of what it gives.
+
+        Args:
+            mean: Known better; the offset when None.
+            std: Known better; when None, that of vectors of length 1 that point anywhere.
+
+        Raises:
+            KnowledgeBaseError: When one has another width.
+        """
+        mean = self.offset if mean is None else mean
+        std = np.sqrt((self.components**2).sum(axis=0) / self.hidden_size) if std is None else std
+        if mean.shape != self.offset.shape or std.shape != self.offset.shape:
+            raise KnowledgeBaseError(
+                f"mean and std: expected shape {self.offset.shape}, got {mean.shape} and {std.shape}"
+            )
+        return mean.astype(np.float32), std.astype(np.float32)
+
     def scaled(self, factor: float) -> Projection:
         """The projection that gives `factor` times as much."""
         size = np.float32(factor)

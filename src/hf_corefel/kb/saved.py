@@ -6,18 +6,24 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self, Unpack
+
+import numpy as np
 
 from .configuration_file import read_config
 from .errors import KnowledgeBaseError
 from .fallback import Fallback, FallbackIndex
 from .folder import open_folder
 from .hub import HubAccess, find_folder, knowledge_base_card
+from .lazy_vectors import LazyVectors
 from .merging import merge_changes
 from .overlay import Overlay
+from .projection import Projection
 from .saving import current_identity, save_folder, writers_lock
-from .tables import Tables, index_fingerprint
+from .tables import Tables, check_metadata, index_fingerprint
+from .vector_table import VectorTable
 from .view import Changes, KnowledgeBaseView
 
 __all__ = ["SavedKnowledgeBase"]
@@ -37,6 +43,9 @@ class SavedKnowledgeBase(KnowledgeBaseView):
         """Takes finished tables; use `build`, `from_jsonl` or `from_pretrained`."""
         super().__init__(tables, changes or Changes(), fallback, indexes if indexes is not None else {})
         self._folder: Path | None = None
+        # The tables as they were opened, and what lazy vectors come from where that is not in the folder.
+        self._opened: Tables | None = None
+        self._adopted: tuple[Projection, np.ndarray, np.ndarray] | None = None
         self._saved_fingerprint: str | None = None
         self._saved_indexes: dict[Fallback, str] = {}
         self._fingerprint: str | None = None
@@ -77,7 +86,8 @@ class SavedKnowledgeBase(KnowledgeBaseView):
             fallback=opened.fallback if fallback is None else fallback,
             indexes={opened.fallback: opened.index} if opened.index is not None else {},
         )
-        kb._folder = folder
+        kb._opened = opened.tables
+        kb._folder, kb._lazy = folder, LazyVectors(folder)
         kb._saved_fingerprint = kb._fingerprint = opened.fingerprint
         if opened.index_fingerprint is not None:
             kb._saved_indexes = {opened.fallback: opened.index_fingerprint}
@@ -200,8 +210,42 @@ class SavedKnowledgeBase(KnowledgeBaseView):
             return self
         self._tables.check()
         other = type(self)(merge_changes(self._tables, state), fallback=self._fallback)
-        other._identities = self._identities
+        other._identities, other._lazy = self._identities, self._lazy
         return other
+
+    def with_vectors_of(
+        self, projection: Projection, mean: np.ndarray | None = None, std: np.ndarray | None = None
+    ) -> Self:
+        """The same knowledge base with lazy vectors from a projection: changes show in both.
+
+        Args:
+            projection: From an encoder's vectors to those of the entities.
+            mean: float32 [D], of such vectors, for `vectors` of what is no entity here; the projection's offset when
+                None.
+            std: float32 [D], their standard deviation; when None, that of vectors that point anywhere.
+
+        Raises:
+            KnowledgeBaseError: When vectors are not lazy, or some are there already.
+        """
+        if not self.lazy_vectors or self.vector_size:
+            raise KnowledgeBaseError(
+                "with_vectors_of: expected a knowledge base with lazy vectors and none yet; use with_projection"
+            )
+        check_metadata(None, projection.info)
+        distribution = projection.distribution(mean, std)
+        table = VectorTable.without_vectors(self._tables.num_entities, *distribution)
+        tables = replace(self._tables, projection=projection, vectors=table)
+        other = type(self)(tables, changes=self._changes, fallback=self._fallback, indexes=self._indexes)
+        self._share(other)
+        other._adopted = (projection, *distribution)
+        return other
+
+    def _share(self, other: SavedKnowledgeBase) -> None:
+        """Have another object for the same folder know what this one does."""
+        for name in ("_folder", "_opened", "_adopted", "_saved_fingerprint", "_saved_indexes", "_fingerprint"):
+            setattr(other, name, getattr(self, name))
+        for name in ("_identities", "_lazy", "vectorizer"):
+            setattr(other, name, getattr(self, name))
 
     @property
     def fingerprint(self) -> str:
@@ -223,7 +267,8 @@ class SavedKnowledgeBase(KnowledgeBaseView):
         for fallback, saved in self._saved_indexes.items():
             if index_fingerprint(self._indexes[fallback]) != saved:
                 self._refuse("the index of the fallback does")
-        if self._saved_fingerprint is not None and self._tables.fingerprint() != self._saved_fingerprint:
+        opened = self._opened or self._tables
+        if self._saved_fingerprint is not None and opened.fingerprint() != self._saved_fingerprint:
             self._refuse("the tables do")
         # Also what was saved may be wrong, or there is no fingerprint.
         self._tables.check()
@@ -240,7 +285,7 @@ class SavedKnowledgeBase(KnowledgeBaseView):
     def __reduce__(self) -> tuple[Any, ...]:
         state = None if self._changes.state.empty else self._changes.state
         if self._folder is not None and _read_fingerprint(self._folder) == self._saved_fingerprint:
-            return _reopen, (type(self), str(self._folder), self._fallback, state)
+            return _reopen, (type(self), str(self._folder), self._fallback, state, self._adopted)
         # Built here, or the folder is another knowledge base by now.
         return _rebuild, (type(self), self._tables, self._fallback, state)
 
@@ -260,11 +305,15 @@ def _read_fingerprint(folder: Path) -> str | None:
 
 
 def _reopen(
-    cls: type[SavedKnowledgeBase], folder: str, fallback: Fallback, state: Overlay | None
+    cls: type[SavedKnowledgeBase],
+    folder: str,
+    fallback: Fallback,
+    state: Overlay | None,
+    adopted: tuple[Projection, np.ndarray, np.ndarray] | None,
 ) -> SavedKnowledgeBase:
     kb = cls.from_pretrained(folder, fallback=fallback)
     kb._changes.state = state or Overlay()
-    return kb
+    return kb if adopted is None else kb.with_vectors_of(*adopted)
 
 
 def _rebuild(

@@ -173,6 +173,7 @@ def _config(described: Described, files: Mapping[str, SavedFile]) -> dict[str, A
         "url_template": tables.url_template,
         **{name: getattr(tables, name) for name in SIZES},
         "vector_format": tables.vectors.format,
+        "vectors": "lazy" if tables.lazy_vectors else "stored",
         **{f"has_{name}": getattr(tables, name) is not None for name in (*FACTS, "redirects")},
         "projection": dict(tables.projection.info) if tables.projection is not None else None,
         "fallback": described.fallback,

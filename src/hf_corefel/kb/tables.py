@@ -104,6 +104,7 @@ class Tables:
         types: Their coarse types.
         links: How many links lead to them.
         redirects: Other titles that lead to them.
+        lazy_vectors: Whether entities that have no vector get one when it is needed first.
     """
 
     entities: Any
@@ -118,6 +119,7 @@ class Tables:
     types: TypeTable | None = None
     links: LinkTable | None = None
     redirects: RedirectTable | None = None
+    lazy_vectors: bool = False
 
     @property
     def num_entities(self) -> int:

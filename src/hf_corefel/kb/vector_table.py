@@ -165,12 +165,18 @@ class VectorTable:
             raise KnowledgeBaseError("vectors: a value is too large for float16; use vector_format='float32'")
         return cls(rows, codes, scales, *_mean_and_std(vectors))
 
-    def take(self, ids: np.ndarray, name_of: Callable[[int], str]) -> np.ndarray:
+    @classmethod
+    def without_vectors(cls, num_entities: int, mean: np.ndarray, std: np.ndarray) -> VectorTable:
+        """A table of entities that have no vectors yet, for int8 ones with a mean and a standard deviation [D]."""
+        rows, codes = np.full(num_entities, -1, dtype=np.int32), np.zeros((0, len(mean)), dtype=np.int8)
+        return cls(rows, codes, np.zeros(0, dtype=np.float32), mean, std)
+
+    def take(self, ids: np.ndarray, name_of: Callable[[int], str] | None) -> np.ndarray:
         """Vectors of entities.
 
         Args:
             ids: int [M]; -1 = padding, which gets zeros.
-            name_of: The name of an entity, for those that have no vector of their own.
+            name_of: The name of an entity, for those that have no vector of their own; None makes theirs NaN.
 
         Returns:
             float32 [M, D].
@@ -191,6 +197,9 @@ class VectorTable:
                 found[known] *= scales
         check_finite(found, self.file, "scales" if self.format == "int8" else "codes")
         without = np.flatnonzero((rows < 0) & (ids >= 0))
+        if name_of is None:
+            found[without] = np.nan
+            return found
         if len(without):
             self.check_distribution()
         for position in without:

@@ -8,13 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from ..candidates import KnowledgeBackend, open_knowledge_base
+from ..candidates.backends import open_source
+from ..candidates.hub import KNOWLEDGE_BASE_FOLDER
+from ..configuration.processor_settings import SETTINGS_FILE
 from ..kb import KnowledgeBase
 from ..kb.entity_vectors import projects_from, title_vectorizer
 from ..modeling_corefel import CorefELModel
 from ..processing_corefel import CorefELProcessor
 from ..utils.compat import commit_of
-from .adapters import plain_module
-from .repositories import HubOptions
+from .adapters import place_of, plain_module
+from .repositories import HubOptions, download_folder
 
 __all__ = ["give_vectorizer", "options_beside", "processor_beside"]
 
@@ -56,6 +59,8 @@ def processor_beside(
     elsewhere = replace(options, revision=None, subfolder=None).to_kwargs()
     if isinstance(knowledge_base, str | Path):
         knowledge_base = open_knowledge_base(knowledge_base, **elsewhere)
+    if isinstance(knowledge_base, KnowledgeBase) and knowledge_base.lazy_vectors and not knowledge_base.vector_size:
+        knowledge_base = _with_own_vectors(knowledge_base, model, processor, options)
     if knowledge_base is not None and knowledge_base.vector_size != model.config.entity_vector_size:
         raise ValueError(
             f"knowledge_base: its entity vectors are {knowledge_base.vector_size} wide, the model expects "
@@ -72,14 +77,48 @@ def processor_beside(
     )
 
 
-def give_vectorizer(knowledge_base: KnowledgeBackend, model: CorefELModel, tokenizer: Any) -> None:
-    """Have entities that are added now get vectors of the kind that the model was trained on, where it knows how.
+def _with_own_vectors(
+    knowledge_base: KnowledgeBase,
+    model: CorefELModel,
+    processor: CorefELProcessor | str | Path | None,
+    options: HubOptions,
+) -> KnowledgeBase:
+    """Return a knowledge base whose lazy vectors are of the kind of those that came with the model.
+
+    Raises:
+        ValueError: When the model's own knowledge base does not say how its encoder makes them.
+    """
+    if isinstance(processor, CorefELProcessor):
+        own: object = processor.knowledge_base
+    else:
+        place, where = place_of(SETTINGS_FILE, str(processor or model.name_or_path), options)
+        own = open_source(download_folder(place, KNOWLEDGE_BASE_FOLDER, where))
+    for kb in getattr(own, "stores", [own]):
+        if isinstance(kb, KnowledgeBase) and kb.projection is not None and projects_from(kb, model):
+            return knowledge_base.with_vectors_of(kb.projection, *kb.vector_distribution)
+    raise ValueError(
+        "knowledge_base: its vectors are made by the model's encoder when they are needed, but the model's own "
+        "knowledge base has no projection from that; make one (hf_corefel.kb.entity_vectors.fit_projection) and build "
+        "with it, or build with vectors"
+    )
+
+
+def give_vectorizer(
+    knowledge_base: KnowledgeBackend, model: CorefELModel, tokenizer: Any, *, came_with_model: bool = True
+) -> None:
+    """Have entities get vectors of the kind that the model was trained on, where it knows how.
 
     Args:
-        knowledge_base: The one that came with the model.
+        knowledge_base: Whose entities.
         model: The model.
         tokenizer: That of its encoder.
+        came_with_model: Whether both were saved together. Otherwise only vectors that are lazy are made.
+
+    Raises:
+        ValueError: When vectors are lazy and the encoder's are not as wide as their projection expects.
     """
     for kb in getattr(knowledge_base, "stores", [knowledge_base]):
-        if isinstance(kb, KnowledgeBase) and kb.vectorizer is None and projects_from(kb, model):
+        if not isinstance(kb, KnowledgeBase) or kb.vectorizer is not None:
+            continue
+        if kb.lazy_vectors or (came_with_model and projects_from(kb, model)):
             kb.vectorizer = title_vectorizer(plain_module(model.encoder).model, tokenizer, kb.projection)

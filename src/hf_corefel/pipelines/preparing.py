@@ -7,14 +7,17 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
+import torch
+
 from ..decoding.whole_clusterings import ConstraintPlan
 from ..documents import Document
 from ..processing import check_length
 from ..processing.encoded_document import EncodedDocument, readable_groups
+from ..processing.padding import pad_vectors
 from ..processing_corefel import CorefELProcessor
 from .constraining import ConstrainedDocument, encode_constrained, keep_required
 
-__all__ = ["prepare_batch", "readable_batches"]
+__all__ = ["complete_batch", "prepare_batch", "readable_batches"]
 
 Plans = Sequence[ConstraintPlan | None]
 
@@ -47,7 +50,10 @@ def prepare_batch(
             replace(document, mention_scope=mention_scope) if document.mention_scope is None else document
             for document in documents
         ]
-    bound = {} if max_kept_spans is None else {"max_kept_spans": max_kept_spans}
+    # Workers have no model that makes vectors; it makes those of a batch at once.
+    bound: dict[str, Any] = {"later_vectors": True}
+    if max_kept_spans is not None:
+        bound["max_kept_spans"] = max_kept_spans
     encoded: list[EncodedDocument] = []
     plans: list[ConstraintPlan | None] = []
     for item, document in zip(items, documents, strict=True):
@@ -62,6 +68,22 @@ def prepare_batch(
         keep_required(processor.collate(group), group, of_group) for group, of_group in readable_batches(encoded, plans)
     ]
     return {"tensors": tensors, "encoded": encoded, "plans": plans}
+
+
+def complete_batch(processor: CorefELProcessor, prepared: dict[str, Any]) -> dict[str, Any]:
+    """Return what `prepare_batch` gives with the vectors of entities that are made when they are needed first.
+
+    Raises:
+        KnowledgeBaseError: When the knowledge base has nothing to make them with.
+    """
+    encoded = processor.complete(prepared["encoded"])
+    if all(new is old for new, old in zip(encoded, prepared["encoded"], strict=True)):
+        return prepared
+    tensors = []
+    for before, (group, _) in zip(prepared["tensors"], readable_batches(encoded, prepared["plans"]), strict=True):
+        vectors = torch.from_numpy(pad_vectors(group)).to(before["entity_vectors"])
+        tensors.append({**before, "entity_vectors": vectors})
+    return {**prepared, "tensors": tensors, "encoded": encoded}
 
 
 def readable_batches(

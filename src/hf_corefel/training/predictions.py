@@ -29,7 +29,8 @@ def documents_from_rows(gold: list[Document], rows: np.ndarray, processor: Coref
             if entity >= 0:
                 links[cluster] = processor.knowledge_base.entity_name(entity)
             else:
-                links[cluster] = None if entity == -1 else processor.encode(document).entities[-2 - entity]
+                names = [] if entity == -1 else processor.encode(document, later_vectors=True).entities
+                links[cluster] = None if entity == -1 else names[-2 - entity]
         clusters = [Cluster(tuple(mentions), links[c]) for c, mentions in members.items()]
         results.append(AnnotatedDocument(document.text, clusters, document.id))
     return results
