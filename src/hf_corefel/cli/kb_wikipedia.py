@@ -24,6 +24,20 @@ if TYPE_CHECKING:
 
 __all__ = ["from_wikidata", "from_wikipedia"]
 
+_PROBLEMS = {
+    "truncated": "places where a file or page ends too early",
+    "damaged": "damaged parts of a file",
+    "broken_xml": "pages of broken XML",
+    "control_characters": "titles with control characters",
+    "too_big": "pages that are too large",
+    "no_title": "pages without a title",
+    "bad_field": "pages whose number or namespace is no number",
+    "self_redirect": "redirects to themselves",
+    "not_wikitext": "pages of data or code",
+    "bad_line": "lines that are not what the dump promises",
+    "failed": "pages that could not be read",
+}
+
 OutOption = Annotated[Path, typer.Option("--out", metavar="KB", help="Where to save it.", show_default=False)]
 WorkersOption = Annotated[
     int | None, typer.Option(min=1, help="Processes that read at once; as many as there are cores when left out.")
@@ -207,7 +221,7 @@ def _show_report(out: Path, report: Mapping[str, Any], *, quiet: bool) -> None:
     problems = {kind: found for kind, found in report["problems"].items() if found["count"]}
     if not quiet:
         for kind, found in problems.items():
-            complain(f"warning: {found['count']:,} times {kind}, such as {found['examples'][0]}")
+            complain(f"warning: {found['count']:,} {_words(kind)}, such as {found['examples'][0]}")
     parts = [f"{count:,} {kind}" for kind, count in read.items()]
     lines = [
         Text(
@@ -217,6 +231,11 @@ def _show_report(out: Path, report: Mapping[str, Any], *, quiet: bool) -> None:
         Text(f"read: {', '.join(parts)}"),
     ]
     left_out = [f"{count:,} {what}" for what, count in report["left out"].items() if count]
-    left_out += [f"{found['count']:,} times {kind}" for kind, found in problems.items()]
+    left_out += [f"{found['count']:,} {_words(kind)}" for kind, found in problems.items()]
     lines.append(Text(f"left out: {', '.join(left_out) or 'nothing'}; see {printable(str(out / 'report.json'))}"))
     show(*lines)
+
+
+def _words(kind: str) -> str:
+    """What messages call problems of a kind, after their number."""
+    return _PROBLEMS.get(kind, f"of the kind {kind!r}")

@@ -12,6 +12,7 @@ import numpy as np
 from ..kb.columns import Columns, write_columns
 from ..kb.knowledge_base import KnowledgeBase
 from .merging import Candidates, Merger
+from .problems import WikipediaError
 
 __all__ = ["Described", "save_merged"]
 
@@ -29,7 +30,10 @@ def save_merged(
 ) -> None:
     """Write the folder of a knowledge base, in bounded memory unless vectors are taken of another.
 
+    Entities without a vector get one when a document needs it first.
+
     Raises:
+        WikipediaError: When the other knowledge base has no vector of any entity.
         OSError: When the folder cannot be written.
     """
     if vectors_of is not None:
@@ -45,6 +49,7 @@ def save_merged(
         links=iter(merger.links().tolist()),
         provenance=described.provenance,
         url_template=described.url_template,
+        lazy_vectors=True,
     )
     write_columns(out, columns)
 
@@ -66,11 +71,15 @@ def _save_with_vectors(
         name: {names[number]: text for number, text in merger.texts(name)}
         for name in ("descriptions", "wikidata", "types")
     }
+    ids = {name: known.entity_id(name) for name in names}
+    with_vector = [name for name, number in ids.items() if number is not None and known.has_vector([number])[0]]
+    if not with_vector:
+        raise WikipediaError("the knowledge base of --vectors-of has a vector of none of the entities")
     kb = KnowledgeBase.build(
         rows(),
-        # Drawn where the other has none, as it draws them: the new table's draws would be like the few that it has.
-        vectors=(names, np.stack([known.vector_for(name) for name in names])),
+        vectors=(with_vector, np.stack([known.vector_for(name) for name in with_vector])),
         projection=known.projection,
+        lazy_vectors=True,
         **texts,
         links=dict(zip(names, merger.links().tolist(), strict=True)),
         redirects={title: names[number] for number, title in merger.texts("redirects")},
