@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from . import resolving as resolving
     from . import training as training
     from . import trees as trees
+    from . import wikipedia as wikipedia
     from .configuration_corefel import CorefELConfig
     from .corpora.loading import (
         load_aida,

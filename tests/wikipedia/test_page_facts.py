@@ -3,8 +3,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from dump_files import dump_xml, head_xml, page_xml, pages_of
 
+from dump_files import dump_xml, head_xml, page_xml, pages_of
 from hf_corefel.wikipedia.dumps import Page, read_site
 from hf_corefel.wikipedia.facts import PageFacts, page_facts
 from hf_corefel.wikipedia.site import Site
@@ -151,3 +151,10 @@ def test_titles_are_normalised_as_the_wiki_does() -> None:
     assert SITE.normalise("a&amp;b") == "A&b"
     assert Site(case="case-sensitive").normalise("word") == "word"
     assert SITE.split_title("image:A b") == (6, "A b") and SITE.split_title("Alien: Covenant") == (0, "Alien: Covenant")
+
+
+def test_first_letters_by_the_rules_of_a_language() -> None:
+    assert Site(language="tr").normalise("istanbul") == "İstanbul" and SITE.normalise("istanbul") == "Istanbul"
+    assert Site(language="nl").normalise("ijmuiden") == "IJmuiden" and SITE.normalise("ijmuiden") == "Ijmuiden"
+    assert Site(language="ka").normalise("თბილისი") == "თბილისი"
+    assert SITE.normalise("ßx") == "ßx" and SITE.normalise("ябл") == "Ябл"

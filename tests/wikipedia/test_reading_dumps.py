@@ -3,19 +3,20 @@ from __future__ import annotations
 import bz2
 import gzip
 import pickle
+import random
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import zstandard
-from dump_files import END, dump_xml, head_xml, kinds, multistream, page_xml, pages_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dump_files import END, dump_xml, head_xml, kinds, multistream, page_xml, pages_of
 from hf_corefel.wikipedia import dumps, streams
 from hf_corefel.wikipedia.dumps import Page, read_site, split
-from hf_corefel.wikipedia.problems import WikipediaError
+from hf_corefel.wikipedia.problems import Problem, WikipediaError
 
 PAGES = [page_xml(f"Town {number}", f"'''Town {number}''' & more", page_id=number) for number in range(1, 8)]
 TITLES = [f"Town {number}" for number in range(1, 8)]
@@ -97,6 +98,9 @@ BAD_PAGES = {
     "control_characters ": page_xml("Bd").replace(b"Bd", b"B&#7;d"),
     "control_characters  ": page_xml("B\x85d"),
     "no_title": page_xml(""),
+    "bad_title": page_xml("A|B"),
+    "bad_title ": page_xml("A").replace(b"<title>A", b"<title>Caf\xe9"),
+    "bad_title  ": page_xml("A" * 400),
     "bad_field": page_xml("Bad").replace(b"<ns>0<", b"<ns>zero<"),
     "self_redirect": page_xml("Bad_one", redirect="Bad one"),
     "broken_xml ": page_xml("Bad").replace(b"  </page>\n", b""),
@@ -217,10 +221,51 @@ def read_in_parts(paths: list[Path], parts: int) -> list[str]:
     return found
 
 
+def single_stream(path: Path, count: int = 300) -> list[str]:
+    """Writes a dump as one bz2 stream of many blocks; returns the titles."""
+    generator = random.Random(1)
+    texts = ["".join(generator.choices("abcdefgh[]|{} ", k=generator.randrange(4000))) for _ in range(count)]
+    path.write_bytes(bz2.compress(dump_xml([page_xml(f"P{number}", text) for number, text in enumerate(texts)]), 1))
+    return [f"P{number}" for number in range(count)]
+
+
+@pytest.mark.parametrize("parts", [2, 5, 40])
+def test_a_single_bz2_stream_is_cut_at_its_blocks(tmp_path: Path, parts: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dumps, "SMALLEST_PART", 200)
+    path = tmp_path / "dump.xml.bz2"
+    expected = single_stream(path)
+    assert 0.9 * parts < len(split([path], parts)) <= parts
+    assert read_in_parts([path], parts) == expected
+    whole, _ = pages_of(path)
+    assert [page.text for unit in split([path], parts) for page in pages_of(unit)[0]] == [page.text for page in whole]
+
+
+def test_a_damaged_block_of_a_single_stream_costs_that_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dumps, "SMALLEST_PART", 200)
+    path = tmp_path / "dump.xml.bz2"
+    expected = single_stream(path)
+    whole = bytearray(path.read_bytes())
+    whole[len(whole) * 3 // 10] ^= 0xFF
+    path.write_bytes(whole)
+    problems: list[Problem] = []
+    found: list[str] = []
+    for unit in split([path], 4):
+        pages, said = pages_of(unit)
+        found += titles(pages)
+        problems += said
+    assert kinds(problems) == ["damaged", "truncated"]  # the block, and the page that began before it
+    assert 200 < len(found) < 290 and set(found) < set(expected) and len(set(found)) == len(found)
+    path.write_bytes(path.read_bytes()[:-300])
+    assert "truncated" in kinds(pages_of(split([path], 4)[-1])[1])
+
+
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
-def test_every_page_is_in_exactly_one_unit(tmp_path: Path, data: st.DataObject) -> None:
+def test_every_page_is_in_exactly_one_unit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: st.DataObject
+) -> None:
     """Streams may end anywhere, also in a page or in the mark at which one begins."""
+    monkeypatch.setattr(dumps, "SMALLEST_PART", 1)
     files = data.draw(st.integers(1, 3))
     paths, expected = [], []
     for number in range(files):

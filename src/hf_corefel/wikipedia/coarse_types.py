@@ -16,25 +16,32 @@ __all__ = ["type_by_description", "type_by_hints", "type_by_lead"]
 _TYPE_OF = {noun: kind for kind, nouns in NOUNS.items() for noun in nouns}
 # Where a noun phrase ends.
 _PHRASE_END = re.compile(
-    r"[,.;:()\[\]–—/]|\b(?:in|of|on|at|for|by|from|to|with|without|within|that|which|who|whose|whom|where|when|located"
+    r"[,.;:()\[\]/]|(?<!\d)[–—]|(?<![\w-])(?:in|of|on|at|for|by|from|to|with|without|within|that|which|who|whose|whom|where|when|located"
     r"|situated|based|headquartered|founded|established|created|developed|produced|published|directed|written|released"
     r"|starring|known|born|serving|played|used|using|made|built|held|between|during|under|near|about|against|through"
     r"|featuring|set|owned|operated|consisting|comprising|composed|belonging|best|is|was|are|were|has|had|and|or|as|than"
-    r"|fought|formed|named|called|since|until|after|before|along|across|into|over|hosted|designed|launched|having|being)\b"
+    r"|fought|formed|named|called|since|until|after|before|along|across|into|over|hosted|designed|launched|having|being"
+    r"|spanning|representing|including|publishing|covering|stretching|extending|bordering|specializing|specialising"
+    r"|providing|offering|operating|engaged|widely|led|regarded|considered|spoken|distinguished|native)(?![\w-])"
 )
 _COPULA = re.compile(
     r"\b(?:is|was|are|were|is also|was also|is still|became|is currently)\s+"
     r"(?:(?:also|currently|formerly|historically|usually|generally|officially|originally)\s+)?"
-    r"(a|an|the|one of the|one of|any of|any|two|three|several|another)\s+(?=\S)",
+    r"(a|an|the|one of the|one of|any of|any|two|three|several|another|(?-i:[A-Z])[\w.\- ]{1,30}['’]s)\s+(?=\S)",
     re.IGNORECASE,
 )
 _BORN = re.compile(r"\((?:[^()]{0,150}[;,]\s*)?(?:née [^()]{1,40};\s*)?(?:born|b\.)\s", re.IGNORECASE)
+# Days of birth and death: "(31 March 1685 – 28 July 1750)". Years alone may be a war's or a band's.
 _DATES = re.compile(
-    r"\((?:[^()]{0,200}?)\b(?:1\d{3}|20\d\d)\s*[–—-]\s*(?:[^()]{0,40}?)\b(?:1\d{3}|20\d\d)\b[^()]{0,60}\)"
+    r"\([^()]{0,200}?\b(?:January|February|March|April|May|June|July|August|September|October|November|December)\b"
+    r"[^()]{0,12}\d{3,4}[^()]{0,60}?[–—-][^()]{0,60}?\b\d{3,4}\b[^()]{0,60}\)"
 )
-_ARTICLES = re.compile(r"^(?:the|an?|one of the|any of various|any of several)\s+", re.IGNORECASE)
+_ARTICLES = re.compile(
+    r"^(?:\([^()]*\)\s*)?(?:(?:the|an?|one of the|any of various|any of several)\s+)?", re.IGNORECASE
+)
 _WORD = re.compile(r"[^\W_][\w'’.\-]*")
 _LONGEST = 400
+_MOST_PHRASES = 4
 
 
 def type_by_lead(lead: str) -> str | None:
@@ -47,12 +54,8 @@ def type_by_lead(lead: str) -> str | None:
     before = start[: copula.start()] if copula else start
     if _BORN.search(before):
         return "person"
-    if copula is None:
-        return None
-    found = _type_of_phrase(start[copula.end() :], article=copula[1].lower())
-    if found in (None, "other") and _DATES.search(before) and "," not in before.partition("(")[0]:
-        return "person" if found is None else found
-    return found
+    found = _type_of_phrase(start[copula.end() :], article=copula[1].lower()) if copula else None
+    return found or ("person" if _DATES.search(start) else None)
 
 
 def type_by_description(description: str) -> str | None:
@@ -90,36 +93,35 @@ def _infobox_type(name: str) -> str | None:
 
 
 def _type_of_phrase(text: str, *, article: str) -> str | None:
-    """Return the type of the noun phrase with which a text begins."""
-    for _ in range(4):  # "one of a series of films": from carrier to carrier
-        end = _PHRASE_END.search(text)
-        phrase = text[: end.start()] if end else text
-        words = [word.rstrip(".'’") for word in _WORD.findall(phrase.lower())]
-        if not words and end is not None:
-            text = text[end.end() :].lstrip()
-            continue
-        if not words:
-            return None
-        head = words[-1]
-        after = end[0] if end else ""
-        if after == "of" and (_singular(head) in CARRIERS or article.startswith(("one of", "any of"))):
-            rest = _ARTICLES.sub("", text[end.end() :].lstrip()) if end else ""
-            found = _type_of_phrase_once(rest)
-            if found:
-                return found
-        found = _known(words)
-        if found:
-            return found
-        if after in ("and", "or", "/", ",") and end is not None:
-            text = text[end.end() :].lstrip()
-            continue
-        return None
-    return None
+    """Return the type of the noun phrase with which a text begins.
+
+    Of several that are joined ("film, television and theatre director") the first one that tells, unless a later one
+    says that it is a person.
+    """
+    found: str | None = None
+    partitive = article.startswith(("one of", "any of"))
+    for _ in range(_MOST_PHRASES):
+        words, after, text = _next_phrase(text)
+        if after == "of" and words and (partitive or _singular(words[-1]) in CARRIERS):
+            counted = _known(_next_phrase(_ARTICLES.sub("", text))[0])  # "a series of films": the films
+            if counted:
+                return found or counted
+        kind = _known(words)
+        if kind == "person" or (kind and found in (None, "other")):
+            found = kind
+        if words and after not in ("and", "or", "/", ","):
+            break
+    return found
 
 
-def _type_of_phrase_once(text: str) -> str | None:
+def _next_phrase(text: str) -> tuple[list[str], str, str]:
+    """Return the words up to the end of a noun phrase, the word that ends it, and the text after that."""
     end = _PHRASE_END.search(text)
-    return _known([word.rstrip(".'’") for word in _WORD.findall((text[: end.start()] if end else text).lower())])
+    phrase = text[: end.start()] if end else text
+    words = [word.rstrip(".'’") for word in _WORD.findall(phrase.lower())]
+    while len(words) > 1 and words[-1].endswith(("ly", "ing")) and _known(words) is None:
+        words.pop()  # "a country primarily", "a team representing Italy"
+    return words, end[0] if end else "", text[end.end() :].lstrip() if end else ""
 
 
 def _known(words: list[str]) -> str | None:
@@ -135,7 +137,7 @@ def _known(words: list[str]) -> str | None:
     for noun in (head, _singular(head), head.rpartition("-")[2]):
         if noun in _TYPE_OF:
             return _TYPE_OF[noun]
-    if head.endswith(("ologist", "ician", "woman", "women", "sman", "smen", "ographer", "eer-person", "player")):
+    if head.endswith(("ologist", "ician", "woman", "women", "sman", "smen", "ographer", "player")):
         return "person"
     return None
 

@@ -18,14 +18,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from .bz2_blocks import unpacked_blocks
 from .problems import OnProblem, Problem, ProblemKind, WikipediaError, ignore_problem
-from .site import ENGLISH_NAMESPACES, Site
+from .site import ENGLISH_NAMESPACES, LONGEST_TITLE, Site
 from .streams import compression_of, stream_starts, unpacked
 
-__all__ = ["MAX_PAGE_BYTES", "Page", "Unit", "read_pages", "read_site", "split"]
+__all__ = ["MAX_PAGE_BYTES", "SMALLEST_PART", "Page", "Unit", "read_pages", "read_site", "split"]
 
 # MediaWiki saves no text above 2 MiB, which escaping may make a few times longer.
 MAX_PAGE_BYTES = 16 << 20
+SMALLEST_PART = 4 << 20
+"""Bytes below which a single bz2 stream is not cut: a few of its blocks."""
 _HEAD_BYTES = 1 << 20  # in which the head of a dump ends
 _FIRST_BYTES = 1 << 12  # in which a page's title stands
 _PAGE = re.compile(rb"<page[\s>]")
@@ -36,6 +39,7 @@ _TITLE = re.compile(rb"<title[^>]*>([^<]*)")
 _ILLEGAL = re.compile(
     rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|&#(?:0*(?:[0-8]|1[124-9]|2\d|3[01])|[xX]0*(?:[0-8bcefBCEF]|1[0-9a-fA-F]));"
 )
+_NO_TITLE = re.compile(r"[<>\[\]{}|#\ufffd]")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ufffe\uffff]")
 
 
@@ -63,7 +67,9 @@ class Unit:
     path: Path
     start: int = 0
     end: int | None = None
-    """Before which byte of the file the last stream, or in a plain file the last page, begins; None for the end."""
+    """Before which byte of the file the last stream or block, in a plain file the last page, begins; None: the end."""
+    blocks: bool = False
+    """Whether it is a part of one single bz2 stream: the blocks that begin in these bytes."""
 
     @property
     def size(self) -> int:
@@ -130,7 +136,7 @@ def split(paths: Iterable[str | Path], parts: int) -> list[Unit]:
     """Cut dumps into units of about equal size for worker processes; every page is in exactly one.
 
     Plain files are cut anywhere, bz2 files where a stream begins (those named ``multistream`` have one for every 100
-    pages), others are one unit each.
+    pages) or, when they are one single stream, where a block of it begins. Others are one unit each.
 
     Args:
         paths: The dump's files.
@@ -144,16 +150,26 @@ def split(paths: Iterable[str | Path], parts: int) -> list[Unit]:
     for path in files:
         size = path.stat().st_size
         pieces = min(max(1, parts), max(1, round(size / target)))
-        compression = compression_of(path)
-        if compression in ("gz", "zst") or pieces == 1:
-            cuts: list[int] = []
-        else:
-            cuts = [size * piece // pieces for piece in range(1, pieces)]
-            if compression == "bz2":
-                cuts = _at_streams(cuts, stream_starts(path))
-        bounds: list[int | None] = [0, *sorted({cut for cut in cuts if cut > 0}), None]
-        units += [Unit(path, start or 0, end) for start, end in itertools.pairwise(bounds)]
+        units += _units(path, size, pieces)
     return units
+
+
+def _units(path: Path, size: int, pieces: int) -> list[Unit]:
+    compression = compression_of(path)
+    if pieces == 1 or compression in ("gz", "zst"):
+        return [Unit(path)]
+    blocks = False
+    if compression == "bz2":
+        starts = stream_starts(path)
+        blocks = len(starts) == 1
+        if blocks:
+            pieces = max(1, min(pieces, size // SMALLEST_PART))
+    cuts = [size * piece // pieces for piece in range(1, pieces)]
+    if compression == "bz2" and not blocks:
+        cuts = _at_streams(cuts, starts)
+    bounds: list[int | None] = [0, *sorted({cut for cut in cuts if cut > 0}), None]
+    blocks = blocks and len(bounds) > 2
+    return [Unit(path, start or 0, end, blocks) for start, end in itertools.pairwise(bounds)]
 
 
 def _at_streams(cuts: Iterable[int], starts: list[int]) -> list[int]:
@@ -186,7 +202,8 @@ class _Buffer:
     """The unpacked bytes that are still needed, and where they stand."""
 
     def __init__(self, unit: Unit, on_problem: OnProblem) -> None:
-        self._pieces = unpacked(unit.path, on_problem, unit.start)
+        unpack = unpacked_blocks if unit.blocks else unpacked
+        self._pieces = unpack(unit.path, on_problem, unit.start)
         self._end = unit.end
         self.held = bytearray()
         self.offset = 0
@@ -195,6 +212,8 @@ class _Buffer:
         """Before which offset a page must begin to be one of the unit's."""
         self.lost = False
         """Whether something before the newest piece could not be unpacked."""
+        self.ends_in_gap = False
+        """Whether nothing was unpacked after what could not be."""
         self._compressed = compression_of(unit.path) != ""
 
     def more(self) -> bool:
@@ -207,6 +226,7 @@ class _Buffer:
                         self.limit = total
                 elif position + len(piece) >= self._end:
                     self.limit = total + self._end - position
+            self.ends_in_gap = not piece
             if not piece:
                 self.lost = True
                 return False
@@ -247,8 +267,8 @@ def _raw_pages(unit: Unit, on_problem: OnProblem) -> Iterator[tuple[int, bytes]]
 def _check_end(unit: Unit, buffer: _Buffer, on_problem: OnProblem) -> None:
     """Report a file that ends without the end of a dump although it has its beginning."""
     size = buffer.offset + len(buffer.held)
-    if size < _LONGEST_MARK:
-        return  # the mark may have begun in the unit before
+    if buffer.ends_in_gap or size < _LONGEST_MARK:
+        return  # that was said, or the mark may have begun in the unit before
     if unit.end is None and b"</mediawiki" not in buffer.held and _ROOT.search(_head(unit.path)):
         message = "the file ends without </mediawiki>; what came before is read"
         on_problem(Problem("truncated", f"{unit.path}, byte {size} of the unpacked XML", message))
@@ -304,6 +324,17 @@ def _shown(title: str) -> str:
     return "".join(character if character.isprintable() else repr(character)[1:-1] for character in title[:200])
 
 
+def _wrong_title(title: str) -> tuple[ProblemKind, str] | None:
+    """Return what is wrong with the title of a page: no wiki saves one with brackets, bars or more than 255 bytes."""
+    if not title:
+        return "no_title", "the page has no title; it is left out"
+    if _CONTROL.search(title):
+        return "control_characters", "its title holds control characters; the page is left out"
+    if _NO_TITLE.search(title) or len(title.encode()) > LONGEST_TITLE + 100:  # a namespace's name comes on top
+        return "bad_title", "its title holds what no title may hold, or is too long; the page is left out"
+    return None
+
+
 def _parsed(path: Path, offset: int, raw: bytes, on_problem: OnProblem) -> Page | None:
     """Parse a page's XML; None when it cannot be used, which is reported."""
 
@@ -324,11 +355,9 @@ def _parsed(path: Path, offset: int, raw: bytes, on_problem: OnProblem) -> Page 
             problem("control_characters", "its title holds control characters; the page is left out")
             return None
     title_text = (element.findtext("title") or "").strip()
-    if not title_text:
-        problem("no_title", "the page has no title; it is left out")
-        return None
-    if _CONTROL.search(title_text):
-        problem("control_characters", "its title holds control characters; the page is left out")
+    wrong = _wrong_title(title_text)
+    if wrong:
+        problem(*wrong)
         return None
     try:
         namespace = element.findtext("ns")

@@ -11,7 +11,8 @@ ProblemKind = Literal[
     "truncated",  # the file ends within a compressed stream or a page
     "damaged",  # compressed bytes that cannot be unpacked, or bytes that are no stream
     "broken_xml",  # a page that is no well-formed XML, or has no end
-    "control_characters",  # a title with characters that no title may have
+    "control_characters",  # a title with control characters
+    "bad_title",  # a title with other characters that no title may have, or too long
     "too_big",  # a page above the limit
     "no_title",
     "bad_field",  # a namespace or page number that is no number

@@ -11,7 +11,7 @@ from functools import cached_property
 
 from .languages import LANGUAGE_CODES, LINK_TRAILS, NAMESPACE_ALIASES, OTHER_PROJECTS
 
-__all__ = ["ENGLISH_NAMESPACES", "Site", "Target"]
+__all__ = ["ENGLISH_NAMESPACES", "LONGEST_TITLE", "Site", "Target"]
 
 # Every wiki understands these beside its own names.
 ENGLISH_NAMESPACES: Mapping[int, str] = {
@@ -110,7 +110,7 @@ class Site:
         title = _SPACES.sub(" ", _DIRECTION_MARKS.sub("", title)).strip()
         if not title.isascii():
             title = unicodedata.normalize("NFC", title)
-        return title if self.case == "case-sensitive" else _capital(title)
+        return title if self.case == "case-sensitive" else _capital(title, self.language)
 
     def split_title(self, title: str) -> tuple[int, str]:
         """Return the namespace of a page's whole title, and the title without its prefix, normalised."""
@@ -141,11 +141,12 @@ class Site:
             if prefix in self._interwiki:
                 return Target(0, rest.strip(), interwiki=prefix, text_link=text_link)
         title = self.normalise(title)
-        return Target(0, title, text_link=text_link) if len(title.encode()) <= _LONGEST_TITLE else None
+        return Target(0, title, text_link=text_link) if len(title.encode()) <= LONGEST_TITLE else None
 
 
 _NO_TITLE = re.compile(r"[\x00-\x1f\x7f-\x9f<>\[\]{}|\ufffd]|~~~")
-_LONGEST_TITLE = 255  # bytes of UTF-8, MediaWiki's own limit
+LONGEST_TITLE = 255  # bytes of UTF-8, MediaWiki's own limit
+_DOTTED_CAPITAL = frozenset({"tr", "az", "kaa"})
 _QUOTED = re.compile("(?:%[0-9a-fA-F]{2})+")
 
 
@@ -153,6 +154,13 @@ def _unquoted(text: str) -> str:
     return _QUOTED.sub(lambda found: bytes.fromhex(found[0].replace("%", "")).decode("utf-8", "replace"), text)
 
 
-def _capital(title: str) -> str:
-    first = title[:1].upper()
-    return first + title[1:] if len(first) == 1 else title  # "ß" has no single capital, and MediaWiki leaves it
+def _capital(title: str, language: str) -> str:
+    """Return a title with a capital first letter, by MediaWiki's rules for the language."""
+    if title.startswith("i") and language in _DOTTED_CAPITAL:
+        return "İ" + title[1:]
+    if title.startswith("ij") and language == "nl":
+        return "IJ" + title[2:]
+    first = title[:1]
+    capital = first.upper()
+    # "ß" has no single capital, and Georgian letters one that no title uses.
+    return title if len(capital) != 1 or "\u10d0" <= first <= "\u10ff" else capital + title[1:]

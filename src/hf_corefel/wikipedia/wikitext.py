@@ -32,6 +32,7 @@ _EXTERNAL = re.compile(
     r"\[(?:(?:https?|ftps?|irc|news|mailto|git|svn):|//)[^\s\[\]<>\x01\x02\x05]++[ \t]*+([^\[\]\n]*+)\]", re.IGNORECASE
 )
 _ADDRESS = re.compile(r"(?<!\w)(?:https?|ftp)://[^\s\[\]<>|\x01-\x05]++")
+_VARIANTS = re.compile(r"-\{(?:[\w;=-]{0,40}\|)?([^{}|]*+)\}-")
 _SWITCH = re.compile(r"__[A-Z]{2,40}+__")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
 _SPACE_WITHIN = re.compile(f"({_BEGIN}\\d+{_SHOWN}) ")
@@ -183,8 +184,17 @@ def _quotes(found: re.Match[str]) -> str:
     return "'" if count == 4 else "'" * max(0, count - 5)
 
 
+def _variant(found: re.Match[str]) -> str:
+    """Return the first of a text's forms in several scripts: ``-{zh-hans:国; zh-hant:國}-``."""
+    first = found[1].partition(";")[0]
+    code, colon, shown = first.partition(":")
+    return shown if colon and code.strip().isascii() and _BEGIN not in code else first
+
+
 def _cleaned(text: str) -> str:
-    """Take quotes, HTML, external links and switches out of a text."""
+    """Take quotes, HTML, external links, switches and forms in other scripts out of a text."""
+    if "-{" in text:
+        text = _VARIANTS.sub(_variant, text)
     if "<" in text:
         text = _TAG.sub("", _BREAK.sub(" ", text))
     if "//" in text or "mailto:" in text:

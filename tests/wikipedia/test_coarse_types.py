@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import pytest
+
+from hf_corefel.wikipedia import item_classes, type_words
+from hf_corefel.wikipedia.coarse_types import type_by_description, type_by_hints, type_by_lead
+
+LEADS = {
+    "Denton is a city in and the county seat of Denton County, Texas.": "place",
+    "Tim Cook (born November 1, 1960) is an American business executive.": "person",
+    "Albert Einstein was a German-born theoretical physicist best known for his theory.": "person",
+    "Johann Bach (31 March 1685 – 28 July 1750) was one whom nobody knows by a noun.": "person",
+    "France, officially the French Republic, is a country primarily located in Western Europe.": "place",
+    "Colombo is Sri Lanka's largest city.": "place",
+    "Tesla, Inc. is an American multinational automotive and clean energy company.": "organization",
+    "Nirvana was an American rock band formed in Aberdeen.": "organization",
+    "The United States Army is the land service branch of the United States Armed Forces.": "organization",
+    "Dune is a 1965 epic science fiction novel by Frank Herbert.": "work",
+    "Dune was one of a series of novels by Frank Herbert.": "work",
+    "The Battle of Hastings was a battle between two armies.": "event",
+    "The 2010 Winter Olympics were an international multi-sport event.": "event",
+    "The iPhone 4 is a smartphone by Apple.": "product",
+    "Python is a high-level programming language.": "product",
+    "The red fox is the largest of the true foxes and a species of mammal.": None,
+    "Panthera leo is a large cat species native to Africa.": "species",
+    "French is a Romance language of the Indo-European family.": "other",
+    "Epilepsy is a group of neurological disorders.": "other",
+    "Storks live in many regions.": None,
+    "": None,
+}
+
+
+@pytest.mark.parametrize("lead", LEADS)
+def test_types_by_lead(lead: str) -> None:
+    assert type_by_lead(lead) == LEADS[lead]
+
+
+DESCRIPTIONS = {
+    "city in Texas, United States": "place",
+    "2010 film by Shawn Levy": "work",
+    "1954–1955 fantasy novel by J. R. R. Tolkien": "work",
+    "English film, stage and television actor": "person",
+    "Greek-American film and theatre director": "person",
+    "(1857–1934) English composer": "person",
+    "men's national association football team representing Malta": "organization",
+    "American multinational technology and consulting corporation": "organization",
+    "lower house of the United States Congress": "organization",
+    "species of plant": "species",
+    "constitutional monarchy in East Asia": "place",
+    "French department": "place",
+    "award": "other",
+    "of": None,
+    "": None,
+}
+
+
+@pytest.mark.parametrize("description", DESCRIPTIONS)
+def test_types_by_description(description: str) -> None:
+    assert type_by_description(description) == DESCRIPTIONS[description]
+
+
+def test_types_by_hints() -> None:
+    assert type_by_hints("X", (), ["Towns", "1961 births"]) == "person"
+    assert type_by_hints("X", (), ["Year of birth missing (living people)"]) == "person"
+    assert type_by_hints("X", ["cite web", "infobox settlement"], ()) == "place"
+    assert type_by_hints("X", ["infobox musical artist"], ()) is None  # a person or a band
+    assert type_by_hints("X", ["infobox football club"], ()) == "organization"
+    assert type_by_hints("X", ["speciesbox"], ()) == "species"
+    assert type_by_hints("Dune (novel)", (), ()) == "work"
+    assert type_by_hints("Dune (1984 film)", (), ()) == "work"
+    assert type_by_hints("Dune (x", ["infobox"], ["Births"]) is None
+
+
+def test_each_word_and_class_has_one_type() -> None:
+    kinds = {"person", "organization", "place", "work", "event", "product", "species", "other"}
+    assert set(type_words.NOUNS) == kinds and set(type_words.PHRASES.values()) <= kinds
+    assert set(item_classes.CLASSES.values()) == kinds
+    assert len(set().union(*type_words.NOUNS.values())) == sum(map(len, type_words.NOUNS.values()))
+    assert len(item_classes.CLASSES) == sum(len(qids.split()) for qids in item_classes._BY_TYPE.values())
+    assert item_classes.NO_ENTITIES.isdisjoint(item_classes.CLASSES)
