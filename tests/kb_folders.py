@@ -23,7 +23,7 @@ KB_FILES = [
 ]
 
 _SINCE = {
-    4: ("has_types", "has_links", "has_redirects"),
+    4: ("has_types", "has_links", "has_redirects", "vectors", "content_fingerprint"),
     3: ("files", "checksum", "fallback_fingerprint", "surface_form", "fallback_form"),
     2: ("fingerprint", "fallback", "has_wikidata", "has_urls"),
 }

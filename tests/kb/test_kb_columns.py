@@ -13,31 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hf_corefel.kb import COARSE_TYPES, Fallback, KnowledgeBase, KnowledgeBaseError, Projection, column_files, spooling
-from hf_corefel.kb.columns import Columns, write_columns
+from hf_corefel.kb.columns import write_columns
 from hf_corefel.kb.normal_form import normal_form
+from kb_columns import Table, columns_of
 
-Table = dict[str, dict[str, float]]
 TABLE: Table = {
     "Oslo": {"Oslo": 0.5, "Oslo_(band)": 0.5},
     "OSLO": {"Oslo": 0.25},
     "Åse": {"Åse": 1.0, "Oslo": 0.0},
     "Bergen": {"Bergen": 0.75},
 }
-
-
-def columns_of(table: Table, more: set[str] = frozenset(), **given: Any) -> Columns:  # type: ignore[assignment]
-    entities = sorted({entity for row in table.values() for entity in row} | more)
-    numbers = {entity: number for number, entity in enumerate(entities)}
-    pairs = [(numbers[entity], prior) for surface in sorted(table) for entity, prior in table[surface].items()]
-    lengths = [len(table[surface]) for surface in sorted(table)]
-    return Columns(
-        iter(entities),
-        iter(sorted(table)),
-        np.cumsum([0, *lengths]).astype(np.uint64),
-        np.array([number for number, _ in pairs], dtype=np.uint32),
-        np.array([prior for _, prior in pairs], dtype=np.float32),
-        **given,
-    )
 
 
 names = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=5)

@@ -160,3 +160,11 @@ def test_facts_that_are_none(facts: dict[str, Any], message: str) -> None:
 def test_numbers_of_numpy_are_numbers() -> None:
     kb = KnowledgeBase.build([], links={np.str_("A"): np.int32(3)}, types={"A": np.str_("work")})
     assert (kb.links("A"), kb.type("A")) == (3, "work")
+
+
+def test_identifiers_of_many_entities(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hf_corefel.kb.wikidata_index._CHUNK", 3)
+    ids = {f"E{number}": f"{'QPL'[number % 3]}{number * 7}" for number in range(20)}
+    kb = KnowledgeBase.build([], descriptions={f"E{number}": "" for number in range(30)}, wikidata=ids)
+    assert {name: kb.entity_of("wikidata", identifier) for name, identifier in ids.items()} == {n: n for n in ids}
+    assert kb.entity_of("wikidata", "Q7") is None

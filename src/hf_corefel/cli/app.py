@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from ..version import __version__
+from . import kb_changes, kb_vectors  # noqa: F401 - their commands join those of kb
 from .annotate import annotate
 from .convert import convert
 from .corpus import FormatOption, corpus_app

@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
-from enum import StrEnum
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,10 +12,21 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from ..kb import COARSE_TYPES, KnowledgeBase, KnowledgeBaseError, Projection, read_alias_jsonl, read_counts
-from ..kb.hub import KNOWLEDGE_BASE_FOLDER
+from ..kb import KnowledgeBase, KnowledgeBaseError, Projection, read_alias_jsonl, read_counts
 from ..kb.importers import count_rows
+from ..kb.summary import summary
 from .kb_building import build_table, not_empty, read_entities
+from .kb_common import (
+    FallbackName,
+    FallbackOption,
+    FolderArgument,
+    JsonOption,
+    kb_app,
+    model_vectorizer,
+    open_table,
+    or_fail,
+    size_line,
+)
 from .messages import complain, fail, json_for_stdout
 from .options import (
     QuietOption,
@@ -28,63 +34,13 @@ from .options import (
     TokenOption,
     TrustOption,
     hub_access,
-    is_bundled,
     knowledge_base_folder,
 )
 from .rendering import ProgressBar, printable, show
-from .silence import silent_transformers
 
-__all__ = ["kb_app"]
+__all__ = ["FallbackName", "kb_app"]
 
-kb_app = typer.Typer(name="kb", no_args_is_help=True, help="Build, look at and change a knowledge base.")
-
-# As in `repositories`, which imports more than looking up needs.
-FINGERPRINT_FILE = "fingerprint.json"
 _DESCRIPTION_WIDTH = 60
-
-
-class FallbackName(StrEnum):
-    """What unknown surfaces fall back on, for the command line; equal to `hf_corefel.kb.Fallback`."""
-
-    NONE = "none"
-    CASEFOLD = "casefold"
-    NORMALIZED = "normalized"
-
-
-FolderArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="FOLDER_OR_ID", help="A saved knowledge base or model, or the word bundled.", show_default=False
-    ),
-]
-FallbackOption = Annotated[
-    FallbackName | None, typer.Option("--fallback", help="What surfaces that are not in the table fall back on.")
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="JSON in place of a table.")]
-
-
-@contextmanager
-def _or_fail(what: str, *, quiet: bool = False) -> Iterator[None]:
-    """Print what is wrong with files or arguments in one line, and leave; warnings are printed too, unless quiet."""
-    try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            yield
-    # Path.resolve raises RuntimeError for links that go in a circle.
-    except (OSError, ValueError, RuntimeError) as error:
-        reason = str(error)
-        if isinstance(error, OSError) and error.strerror and error.filename is not None:
-            reason = f"{os.fsdecode(error.filename)}: {error.strerror}"
-        fail(f"cannot {what}: {' '.join(reason.splitlines())}")
-    except MemoryError:
-        fail(f"cannot {what}: it takes more memory than there is")
-    for warning in [] if quiet else caught:
-        complain(f"warning: {warning.message}")
-
-
-def _open(name: str | Path, fallback: FallbackName | None = None, **access: Any) -> KnowledgeBase:
-    folder = knowledge_base_folder(str(name), **access)
-    return KnowledgeBase.from_pretrained(folder, fallback=fallback.value if fallback else None)
 
 
 @kb_app.command()
@@ -152,7 +108,7 @@ def build(
         options["fallback"] = fallback.value
     if max_candidates is not None:
         options["max_candidates"] = max_candidates
-    with _or_fail(f"build {out}", quiet=quiet):
+    with or_fail(f"build {out}", quiet=quiet):
         if entities is not None:
             options.update(read_entities(entities))
         if end2end is not None:
@@ -162,16 +118,16 @@ def build(
             counted = chain.from_iterable(not_empty(path, read_counts(path)) for path in counts or [])
             rows += count_rows(counted, unseen)
             source = vectors_of or model
-            known = None if source is None else _open(source)
+            known = None if source is None else open_table(source)
             vectorizer = None
             if known is not None and model is not None:
-                vectorizer = _vectorizer(known, model, trust_remote_code)
+                known, vectorizer = model_vectorizer(known, model, trust_remote_code)
             with ProgressBar("Making vectors", None, shown=vectorizer is not None and not quiet) as progress:
                 kb = build_table(rows, wikipedia2vec, known, options, vectorizer, progress.update)
         if kb.num_surfaces == 0:
             raise KnowledgeBaseError(f"no surface has a candidate in {', '.join(sources)}; nothing was saved")
         kb.save_pretrained(out)
-    show(_size_line(out, kb))
+    show(size_line(out, kb))
 
 
 @kb_app.command()
@@ -185,7 +141,7 @@ def info(
     token: TokenOption = None,
 ) -> None:
     """Say what a knowledge base holds and where it comes from."""
-    with _or_fail(f"read {folder}"):
+    with or_fail(f"read {folder}"):
         place = knowledge_base_folder(folder, **hub_access(revision, token))
         kb = KnowledgeBase.from_pretrained(place)
         compared = kb.verify() if verify else None
@@ -200,10 +156,29 @@ def info(
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="dim")
     table.add_column(overflow="fold")
+    facts["provenance"] = {key: value for key, value in kb.provenance.items() if key != "sources"}
     for name, value in facts.items():
-        text = f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else value
-        table.add_row(name.replace("_", " "), printable(text if isinstance(text, str) else json.dumps(text)))
+        table.add_row(name.replace("_", " "), _told(name, value))
     show(table)
+
+
+def _told(name: str, value: Any) -> str:
+    """A value of `kb info` for people."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    if name == "types":
+        return ", ".join(f"{kind} {count:,}" for kind, count in value.items())
+    if name == "sources":
+        return "\n".join(", ".join(f"{_told('', part)} {key}".strip() for key, part in _source(one)) for one in value)
+    if name == "licences":
+        return "\n".join(map(printable, value))
+    return printable(value if isinstance(value, str) else json.dumps(value))
+
+
+def _source(source: dict[str, Any]) -> list[tuple[str, Any]]:
+    """What is said of a source, its name without a word behind it."""
+    words = {"name": "", "licence": "", "url": ""}
+    return [(words.get(key, key), value) for key, value in source.items()]
 
 
 def _facts(kb: KnowledgeBase, folder: Path) -> dict[str, Any]:
@@ -212,11 +187,13 @@ def _facts(kb: KnowledgeBase, folder: Path) -> dict[str, Any]:
         "entities": kb.num_entities,
         "surfaces": kb.num_surfaces,
         "candidates": kb.num_candidates,
+        **summary(kb),
         "vector_size": kb.vector_size,
         "fallback": kb.fallback,
         "projection": dict(projection.info) if projection is not None else None,
         "bytes": sum(path.stat().st_size for path in folder.iterdir() if path.is_file()),
         "fingerprint": kb.fingerprint,
+        "content_fingerprint": kb.content_fingerprint,
         "provenance": kb.provenance,
     }
 
@@ -232,8 +209,8 @@ def lookup(
     token: TokenOption = None,
 ) -> None:
     """Show the entities that surfaces may stand for."""
-    with _or_fail(f"read {folder}"):
-        kb = _open(folder, fallback, **hub_access(revision, token))
+    with or_fail(f"read {folder}"):
+        kb = open_table(folder, fallback, **hub_access(revision, token))
         found = {
             surface: [{**candidate.to_dict(), **_known(kb, candidate.entity)} for candidate in candidates]
             for surface, candidates in ((surface, kb.candidates(surface, limit)) for surface in surfaces)
@@ -266,74 +243,3 @@ def _known(kb: KnowledgeBase, entity: str) -> dict[str, str]:
     values = {"description": kb.description(entity), "wikidata": kb.wikidata(entity), "url": kb.url(entity)}
     values["type"] = kb.type(entity)
     return {field: value for field, value in values.items() if value is not None}
-
-
-@kb_app.command()
-def add(
-    folder: FolderArgument,
-    entity: Annotated[str, typer.Option("--entity", help="Its name, such as a title with underscores.")],
-    surface: Annotated[
-        list[str] | None, typer.Option("--surface", help="What it may be called; give it several times.")
-    ] = None,
-    description: Annotated[str | None, typer.Option(help="What it is.")] = None,
-    prior: Annotated[float | None, typer.Option(help="p(entity | surface); an equal share when left out.")] = None,
-    wikidata: Annotated[str | None, typer.Option(metavar="ID", help="Its Wikidata id, such as Q42.")] = None,
-    url: Annotated[str | None, typer.Option(help="Where readers find it.")] = None,
-    kind: Annotated[str | None, typer.Option("--type", help=f"What it is: {', '.join(COARSE_TYPES)}.")] = None,
-    model: Annotated[
-        str | None,
-        typer.Option("--model", metavar="FOLDER", help="Its encoder makes the entity's vector; bundled is one too."),
-    ] = None,
-    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Save there and leave DIR as it is.")] = None,
-    trust_remote_code: TrustOption = False,
-) -> None:
-    """Add an entity, or surfaces and texts of one that is known, and save.
-
-    Without --model the entity has no vector of its own: a trained model tells it from others by its prior only.
-    """
-    if out is None and is_bundled(folder):
-        fail(f"cannot add {entity} to {folder}: that would change the installed package; say with --out where to save")
-    if out is None and not is_bundled(folder) and not os.path.lexists(folder):
-        fail(f"cannot add {entity} to {folder}: there is no such folder here; say with --out where to save")
-    with _or_fail(f"add {entity} to {folder}"):
-        source = knowledge_base_folder(folder)
-        target = out or source
-        in_place = os.path.realpath(target) == os.path.realpath(source)
-        # Others that add to the folder wait for their turn.
-        with KnowledgeBase.edit(source) if in_place else nullcontext(KnowledgeBase.from_pretrained(source)) as kb:
-            if model is not None:
-                kb.vectorizer = _vectorizer(kb, model, trust_remote_code)
-            new = kb.entity_id(entity) is None
-            kb.add(entity, surface or (), description=description, prior=prior, wikidata=wikidata, url=url, type=kind)
-        if not in_place:
-            kb.save_pretrained(target)
-        real = Path(os.path.realpath(target))
-        if real.name == KNOWLEDGE_BASE_FOLDER:
-            # A model's fingerprint was of the knowledge base before.
-            (real.parent / FINGERPRINT_FILE).unlink(missing_ok=True)
-    show(Text(f"{'added' if new else 'changed'} {printable(entity)}"), _size_line(target, kb))
-
-
-def _vectorizer(kb: KnowledgeBase, model: str, trust: bool) -> Any:
-    from ..kb.entity_vectors import title_vectorizer
-    from ..loading.adapters import place_of
-    from ..loading.repositories import HubOptions, checked_name
-    from ..loading.tokenizers import load_tokenizer
-    from ..modeling_corefel import CorefELModel
-    from ..pipeline_corefel import bundled_checkpoint
-
-    name = bundled_checkpoint() if is_bundled(model) else checked_name(model)
-    with silent_transformers():
-        loaded = CorefELModel.from_pretrained(name, trust_remote_code=trust).eval()
-        loaded.check_weights()
-        encoder: Any = loaded.encoder
-        name, options = place_of("tokenizer_config.json", name, HubOptions())
-        tokenizer = load_tokenizer(name, options, trust_remote_code=trust)
-        return title_vectorizer(encoder.model, tokenizer, kb.projection)
-
-
-def _size_line(folder: Path, kb: KnowledgeBase) -> Text:
-    """``kb: 5 entities, 4 surfaces, 6 candidates, vectors of 128``."""
-    sizes = f"{kb.num_entities:,} entities, {kb.num_surfaces:,} surfaces, {kb.num_candidates:,} candidates"
-    vectors = f"vectors of {kb.vector_size}" if kb.vector_size else "no vectors"
-    return Text(f"{printable(str(folder))}: {sizes}, {vectors}")

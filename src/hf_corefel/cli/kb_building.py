@@ -12,7 +12,7 @@ from ..kb import AliasRow, KnowledgeBase, KnowledgeBaseError, Vectorizer, read_j
 from ..kb.importers import title_rows
 from ..kb.readers import shown
 
-__all__ = ["FIELDS", "build_table", "not_empty", "read_entities"]
+__all__ = ["ADDITIONS", "FIELDS", "build_table", "not_empty", "read_additions", "read_entities"]
 
 # The fields of an entity in a file, with the argument of `KnowledgeBase.build` that takes each and its type.
 FIELDS: dict[str, tuple[str, type]] = {
@@ -23,6 +23,38 @@ FIELDS: dict[str, tuple[str, type]] = {
     "links": ("links", int),
 }
 _VECTORS_AT_ONCE = 256
+
+
+def _number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _strings(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+def _surfaces(value: object) -> bool:
+    priors = list(value.values()) if isinstance(value, dict) else []
+    return all(prior is None or _number(prior) for prior in priors) and (isinstance(value, dict) or _strings(value))
+
+
+def _string(value: object) -> bool:
+    return isinstance(value, str)
+
+
+# The fields of an entity that is added: what each is, and whether a value is that.
+ADDITIONS: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "entity": ("a string", _string),
+    "surfaces": ("a list of strings, or an object of strings and priors", _surfaces),
+    "prior": ("a number", _number),
+    "description": ("a string", _string),
+    "wikidata": ("a string", _string),
+    "url": ("a string", _string),
+    "type": ("a string", _string),
+    "links": ("a whole number", lambda value: isinstance(value, int) and not isinstance(value, bool)),
+    "redirects": ("a list of strings", _strings),
+    "vector": ("a list of numbers", lambda value: isinstance(value, list) and all(map(_number, value))),
+}
 
 _Row = TypeVar("_Row")
 
@@ -91,6 +123,33 @@ def _vectors_of(
         vectors.update(zip(part, vectorizer(part, [descriptions.get(name) for name in part]), strict=True))
         progress(start + len(part), len(new))
     return names, np.stack([vectors[name] for name in names])
+
+
+def read_additions(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the lines of a file of entities that are added: where each stands, and what `KnowledgeBase.add` takes.
+
+    Raises:
+        KnowledgeBaseError: When a line has another form; the message names it.
+    """
+    for where, data in read_jsonl(path):
+        if not isinstance(data, dict) or not isinstance(data.get("entity"), str):
+            raise KnowledgeBaseError(f"{where}: expected an object with the string 'entity', got {shown(data)}")
+        row: dict[str, Any] = {}
+        for field, value in data.items():
+            if field not in ADDITIONS:
+                raise KnowledgeBaseError(
+                    f"{where}: unknown field {shown(field)}; the known fields are {', '.join(ADDITIONS)}"
+                )
+            expected, good = ADDITIONS[field]
+            if value is not None and not good(value):
+                raise KnowledgeBaseError(f"{where}: field {field!r}: expected {expected}, got {shown(value)}")
+            if value is not None:
+                row[field] = value
+        if isinstance(row.get("surfaces"), dict):
+            if "prior" in row:
+                raise KnowledgeBaseError(f"{where}: field 'prior': the priors stand in 'surfaces' here")
+            row["prior"] = row["surfaces"]
+        yield where, row
 
 
 def read_entities(path: Path) -> dict[str, dict[str, Any]]:

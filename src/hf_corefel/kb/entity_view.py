@@ -229,6 +229,11 @@ class EntityView:
         found = [entity for entity in self._with_wikidata(identifier) if self.wikidata(entity) == identifier]
         return min(found, key=lambda entity: (-(self.links(entity) or 0), entity), default=None)
 
+    def find_entity(self, given: str) -> str | None:
+        """The entity that a name, a title that leads to it, or a Wikidata id such as ``Q42`` means; None = none."""
+        name = self.canonical(given)
+        return name if name in self else self.entity_of("wikidata", given.removeprefix("wikidata:"))
+
     def _with_wikidata(self, identifier: str) -> Iterator[str]:
         """Entities that may have a Wikidata id, and no other than these have it."""
         state, table = self._changes.state, self._tables.wikidata

@@ -52,7 +52,7 @@ from .tables import (
 from .text_table import TextTable
 from .vector_table import VectorTable
 
-__all__ = ["CHECKED_BYTES", "OpenedFolder", "map_version", "open_folder"]
+__all__ = ["CHECKED_BYTES", "OpenedFolder", "map_vectors", "map_version", "open_folder"]
 
 # The files of a folder of so many bytes in all are read and compared whenever it is opened.
 CHECKED_BYTES = 1 << 28
@@ -71,6 +71,7 @@ class OpenedFolder:
         fingerprint: What `Tables.fingerprint` gave when it was saved; None in a folder of version 1.
         index_fingerprint: What `index_fingerprint` gave then; None without an index.
         identity: What `identity_of` gives for its configuration.
+        content_fingerprint: What `hf_corefel.kb.content` gave when it was saved; None before version 4.
     """
 
     tables: Tables
@@ -79,6 +80,7 @@ class OpenedFolder:
     fingerprint: str | None
     index_fingerprint: str | None
     identity: str
+    content_fingerprint: str | None
 
 
 def open_folder(folder: Path, *, check: bool | None = None) -> OpenedFolder:
@@ -157,6 +159,7 @@ def _open_version(folder: Path, config: dict[str, Any], check: bool | None) -> O
         config.get("fingerprint"),
         config.get("fallback_fingerprint") if index is not None else None,
         identity_of(config),
+        config.get("content_fingerprint"),
     )
 
 
@@ -199,6 +202,15 @@ def map_version(
     index = None if fallback == "none" else _map_index(places, arrays, fallback, tables)
     tables.check_shapes(places[ENTITY_TRIE_FILE].parent, index)
     return tables, index
+
+
+def map_vectors(path: Path) -> VectorTable:
+    """Map a file of vectors.
+
+    Raises:
+        KnowledgeBaseError: When it is none.
+    """
+    return VectorTable(**_arrays(path, ARRAYS[VECTORS_FILE]), file=str(path))
 
 
 def _map_arrays(places: Mapping[str, Path]) -> dict[str, Arrays]:

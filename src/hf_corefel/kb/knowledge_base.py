@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -11,6 +11,8 @@ import numpy as np
 
 from ..candidates.hub import DEFAULT_BACKEND
 from .building import build_tables
+from .changing import ChangingKnowledgeBase
+from .combining import build_arguments
 from .configuration_file import FORMAT_VERSION
 from .errors import KnowledgeBaseError
 from .fallback import Fallback, check_fallback
@@ -26,14 +28,10 @@ from .importers import (
     title_rows,
 )
 from .lazy_vectors import Vectorizer
-from .normal_form import normal_form
-from .number_tables import check_links, check_type
-from .overlay import edit_add, edit_remove, edit_remove_surface
 from .projection import Projection
-from .readers import check_counts, check_key, check_surfaces, read_alias_jsonl
-from .saved import SavedKnowledgeBase
-from .tables import TEXTS, check_metadata
-from .text_table import check_wikidata, encode_text
+from .readers import check_counts, read_alias_jsonl
+from .selecting import of_type, select_entities, with_links
+from .tables import check_metadata
 from .vector_table import NamedVectors, VectorFormat
 
 __all__ = ["DEFAULT_URL_TEMPLATE", "FORMAT_VERSION", "KnowledgeBase", "Vectorizer"]
@@ -41,7 +39,7 @@ __all__ = ["DEFAULT_URL_TEMPLATE", "FORMAT_VERSION", "KnowledgeBase", "Vectorize
 DEFAULT_URL_TEMPLATE = "https://en.wikipedia.org/wiki/{entity}"
 
 
-class KnowledgeBase(SavedKnowledgeBase):
+class KnowledgeBase(ChangingKnowledgeBase):
     """Alias table, entity vectors and descriptions.
 
     One that was loaded with `from_pretrained` is mapped into memory once it is checked: processes on one
@@ -235,6 +233,70 @@ class KnowledgeBase(SavedKnowledgeBase):
         rows = read_p_e_m(found.p_e_m, names, scores=scores, strict=strict, unseen=unseen)
         return cls.build(rows, max_candidates=max_candidates, **build)
 
+    @classmethod
+    def merge(cls, *bases: KnowledgeBase) -> KnowledgeBase:
+        """Builds one of several, in memory.
+
+        Where they differ, the one that is named first is right: its description, Wikidata id, URL, type and number of
+        links of an entity stand, and so do its redirects, URL template and fallback; the others fill in what it does
+        not say. Of two priors of the same surface and entity the higher stands. Entities are the same when they have
+        the same name, when one's name redirects to the other, or else when they have the same Wikidata id; the first
+        one's name stands and the other leads to it. Vectors and projection are those of the first that has any;
+        another one's vectors are taken only where they are as wide and both have the same projection, and a warning
+        says where they are not.
+
+        Raises:
+            KnowledgeBaseError: When there is none.
+        """
+        return cls.build(**build_arguments([kb.merged() for kb in bases]))
+
+    def subset(
+        self,
+        types: str | Iterable[str] | None = None,
+        min_links: int | None = None,
+        ids: Iterable[str] | None = None,
+    ) -> KnowledgeBase:
+        """A smaller knowledge base in memory: the entities that fulfil all that is asked, and what is known of them.
+
+        Surfaces without any of them are left out; vectors keep their codes.
+
+        Args:
+            types: Coarse types that they may have, each one of `COARSE_TYPES`.
+            min_links: How many links lead to them at least. Where nothing says how many, that is none.
+            ids: Names of theirs, titles that lead to them, or Wikidata ids such as ``Q42``.
+
+        Raises:
+            KnowledgeBaseError: When there are no types or links here, no such type, or no such entity.
+        """
+        whole = self.merged()
+        tables = whole._tables
+        kept = np.ones(tables.num_entities, dtype=bool)
+        if types is not None:
+            kept &= of_type(tables, types)
+        if min_links is not None:
+            kept &= with_links(tables, min_links)
+        if ids is not None:
+            listed = np.zeros(tables.num_entities, dtype=bool)
+            listed[whole._find_all(ids)] = True
+            kept &= listed
+        other = type(self)(select_entities(tables, kept), fallback=self._fallback)
+        other.vectorizer = self.vectorizer
+        return other
+
+    def _find_all(self, ids: Iterable[str]) -> list[int]:
+        found, unknown = [], []
+        for given in [ids] if isinstance(ids, str) else ids:
+            name = self.find_entity(given)
+            known = None if name is None else self.entity_id(name)
+            if known is None:
+                unknown.append(given)
+            else:
+                found.append(known)
+        if unknown:
+            more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
+            raise KnowledgeBaseError(f"ids: {unknown[0]!r}{more} are no entities, titles or Wikidata ids here")
+        return found
+
     def with_fallback(self, fallback: Fallback) -> KnowledgeBase:
         """The same knowledge base with another fallback: it shares the tables, and changes show in both."""
         other = type(self)(self._tables, changes=self._changes, fallback=fallback, indexes=self._indexes)
@@ -268,97 +330,3 @@ class KnowledgeBase(SavedKnowledgeBase):
         other = super().merged()
         other.vectorizer = self.vectorizer
         return other
-
-    def add(
-        self,
-        entity: str,
-        surfaces: Iterable[str] = (),
-        *,
-        description: str | None = None,
-        vector: np.ndarray | Sequence[float] | None = None,
-        prior: float | Mapping[str, float] | None = None,
-        wikidata: str | None = None,
-        url: str | None = None,
-        type: str | None = None,
-        links: int | None = None,
-        redirects: Iterable[str] = (),
-    ) -> int:
-        """Adds an entity, or more to one that is known; the next look-up finds it.
-
-        Args:
-            entity: Its name.
-            surfaces: What it may be called.
-            description: What it is.
-            vector: Its vector [D]. When there is none, and the entity has none yet, `vectorizer` makes one from name
-                and description; without a vectorizer it gets the draw of its name, see `vectors`.
-            prior: p(entity | surface), of all surfaces or by surface. None stands for 1, or, for a surface with n
-                candidates already, for 1 / (n + 1). The priors of other entities stay. Of two the higher stands.
-            wikidata: Its Wikidata id, such as ``Q42``.
-            url: Where readers find it.
-            type: Its coarse type, one of `COARSE_TYPES`.
-            links: How many links lead to it.
-            redirects: Old and other titles of it. What is itself an entity's name is none.
-
-        Returns:
-            Its id.
-
-        Raises:
-            KnowledgeBaseError: When a name, prior, text or vector is none that `build` would take, or a prior is
-                given of what is none of the surfaces.
-        """
-        entity = check_key(entity, "add", "entity")
-        rows = [(self._spellings(key)[0], given) for key, given in check_surfaces(entity, surfaces, prior)]
-        if wikidata is not None:
-            check_wikidata(wikidata, entity)
-        texts = {"descriptions": description, "wikidata": wikidata, "urls": url}
-        for name, text in texts.items():
-            if text is not None:
-                encode_text(text, entity, TEXTS[name])
-        facts: dict[str, Any] = {
-            **texts,
-            "types": None if type is None else check_type(type, entity),
-            "links": None if links is None else check_links(links, entity),
-        }
-        titles = [redirects] if isinstance(redirects, str) else redirects
-        others = [check_key(title, "add", "title that leads to the entity") for title in titles]
-        given_vector = self._vector_of(entity, description) if vector is None else np.asarray(vector)
-        code = None if given_vector is None else self._tables.vectors.encode(entity, given_vector)
-        with self._changes.lock:
-            state = edit_add(self._tables, self._changes.state, entity, rows, facts, code, others)
-            self._changes.state = state
-        added = state.entity_id(self._tables, entity)
-        assert added is not None
-        return added
-
-    def remove(self, entity: str) -> None:
-        """Removes an entity; surfaces that have no other go with it. Its id and name stay readable.
-
-        Raises:
-            KnowledgeBaseError: When there is no such entity.
-        """
-        with self._changes.lock:
-            self._changes.state = edit_remove(self._tables, self._changes.state, entity)
-
-    def remove_surface(self, surface: str) -> None:
-        """Removes a surface, however it is written; its entities stay.
-
-        Raises:
-            KnowledgeBaseError: When no entity has it.
-        """
-        spellings = self._spellings(normal_form(surface))
-        with self._changes.lock:
-            self._changes.state = edit_remove_surface(self._tables, self._changes.state, spellings)
-
-    def _vector_of(self, entity: str, description: str | None) -> np.ndarray | None:
-        """What the vectorizer gives for an entity that has no vector of its own, or None."""
-        if self.vectorizer is None or self.vector_size == 0 or self.lazy_vectors:
-            return None
-        known = self.entity_id(entity)
-        if known is not None and self.has_vector([known])[0]:
-            return None
-        made = np.asarray(self.vectorizer([entity], [self.description(entity) if description is None else description]))
-        if made.shape != (1, self.vector_size):
-            raise KnowledgeBaseError(
-                f"vectorizer: expected an array of shape (1, {self.vector_size}) for one entity, got {made.shape}"
-            )
-        return np.asarray(made[0])

@@ -11,7 +11,7 @@ from .errors import KnowledgeBaseError
 from .vector_cache import VectorCache, text_keys
 from .vector_table import VectorTable
 
-__all__ = ["LazyVectors", "Vectorizer"]
+__all__ = ["LazyVectors", "Vectorizer", "checked_vectors"]
 
 # Makes vectors float [M, D] of M entities from their names and their descriptions. One with an attribute `identity`, a
 # string that is another for whoever makes other vectors, has them kept beside the knowledge base.
@@ -93,7 +93,9 @@ class LazyVectors:
             # The same entity may be asked for twice.
             first = {own[place]: place for place in reversed(missing)}
             new = sorted(first.values())
-            made = _checked(vectorizer([names[n] for n in new], [descriptions[n] for n in new]), len(new), table.size)
+            made = checked_vectors(
+                vectorizer([names[n] for n in new], [descriptions[n] for n in new]), len(new), table.size
+            )
             stored = VectorTable.build(len(new), np.arange(len(new)), made, table.format)
             scales = stored.scales if len(stored.scales) else np.ones(len(new), np.float32)
             found[new] = stored.codes.astype(np.float32) * scales[:, None]
@@ -115,7 +117,8 @@ class LazyVectors:
             self._known[keys[place]] = found[place].copy()
 
 
-def _checked(made: np.ndarray, count: int, size: int) -> np.ndarray:
+def checked_vectors(made: np.ndarray, count: int, size: int) -> np.ndarray:
+    """Return what a vectorizer made, or raise KnowledgeBaseError when it is not finite or has not [count, size]."""
     made = np.asarray(made)
     if made.shape != (count, size):
         raise KnowledgeBaseError(

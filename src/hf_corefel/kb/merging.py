@@ -18,7 +18,7 @@ from .tables import TEXTS, Tables
 from .text_table import TextTable
 from .vector_table import VectorTable
 
-__all__ = ["merge_changes"]
+__all__ = ["merge_changes", "merge_texts", "merge_vectors"]
 
 
 def merge_changes(tables: Tables, overlay: Overlay) -> Tables:
@@ -34,11 +34,11 @@ def merge_changes(tables: Tables, overlay: Overlay) -> Tables:
         old_ids[entities[name]] = old
     new_ids = np.full(tables.num_entities + len(overlay.names), -1, dtype=np.int64)
     new_ids[old_ids] = np.arange(len(living))
-    texts = {name: _merge_texts(getattr(tables, name), overlay, name, old_ids) for name in TEXTS}
+    texts = {name: merge_texts(getattr(tables, name), overlay, name, old_ids) for name in TEXTS}
     return Tables(
         entities=entities,
         aliases=_merge_aliases(tables, overlay, new_ids),
-        vectors=_merge_vectors(tables.vectors, overlay, old_ids),
+        vectors=merge_vectors(tables.vectors, overlay, old_ids),
         **texts,
         url_template=tables.url_template,
         provenance=tables.provenance,
@@ -104,7 +104,8 @@ def _in_normal_form(tables: Tables, overlay: Overlay, changed: dict[str, Row], k
     return {normal: merge_rows(several, partial(overlay.entity_name, tables)) for normal, several in rows.items()}
 
 
-def _merge_vectors(vectors: VectorTable, overlay: Overlay, old_ids: np.ndarray) -> VectorTable:
+def merge_vectors(vectors: VectorTable, overlay: Overlay, old_ids: np.ndarray) -> VectorTable:
+    """Return vectors with the changes to them, of the entities that had some ids before, in the order of these."""
     count, size = len(old_ids), vectors.size
     source = np.full(count, -1, dtype=np.int64)
     in_tables = old_ids < len(vectors.rows)
@@ -123,17 +124,20 @@ def _merge_vectors(vectors: VectorTable, overlay: Overlay, old_ids: np.ndarray) 
     kept = np.flatnonzero(source >= 0)
     rows = np.full(count, -1, dtype=np.int32)
     rows[kept] = np.arange(len(kept))
+    # Nothing is copied as a whole where nothing was added.
+    all_codes = np.concatenate(added_codes) if len(added_codes) > 1 else vectors.codes
     all_scales = np.concatenate(added_scales)
     return VectorTable(
         rows,
-        np.concatenate(added_codes)[source[kept]],
+        all_codes[source[kept]],
         all_scales[source[kept]] if vectors.format == "int8" else all_scales,
         vectors.mean,
         vectors.std,
     )
 
 
-def _merge_texts(table: TextTable | None, overlay: Overlay, name: str, old_ids: np.ndarray) -> TextTable | None:
+def merge_texts(table: TextTable | None, overlay: Overlay, name: str, old_ids: np.ndarray) -> TextTable | None:
+    """Return the texts of a field with the changes to them, of entities by their ids of before."""
     changed = overlay.facts[name]
     if table is None and not changed:
         return None

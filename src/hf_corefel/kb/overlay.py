@@ -16,7 +16,7 @@ from .fallback import Fallback, fold
 from .storage import find_key
 from .tables import FACTS, Tables
 
-__all__ = ["Overlay", "Row", "edit_add", "edit_remove", "edit_remove_surface", "merge_rows"]
+__all__ = ["Addition", "Overlay", "Row", "edit_add", "edit_remove", "edit_remove_surface", "merge_rows"]
 
 # Candidates of a surface, by descending prior, then by name: entity ids [C] and float32 priors.
 Row = list[tuple[int, float]]
@@ -150,6 +150,27 @@ class _Edit:
             self.num_candidates,
         )
 
+    def add(self, addition: Addition) -> None:
+        number = find_key(self.tables.entities, addition.entity)
+        known = number if number >= 0 and number not in self.removed else self.ids.get(addition.entity)
+        if known is None:
+            known = self.tables.num_entities + len(self.names)
+            self.names.append(addition.entity)
+            self.ids[addition.entity] = known
+        for surface, prior in addition.surfaces:
+            row = dict(self.get_row(surface))
+            if prior is None:
+                prior = row.get(known, 1.0 / (len(row) + 1))
+            row[known] = max(float(np.float32(prior)), row.get(known, 0.0))
+            self.set_row(surface, sorted(row.items(), key=lambda pair: (-pair[1], self.name_of(pair[0]))))
+        for name, fact in addition.facts.items():
+            if fact is not None:
+                self.facts[name][known] = fact
+        for title in addition.redirects:
+            self.redirects[title] = known
+        if addition.vector is not None:
+            self.vectors[known] = addition.vector
+
     def base_row(self, number: int) -> Row:
         ids, priors = self.tables.aliases.row(number)
         return list(zip(ids.tolist(), priors.tolist(), strict=True))
@@ -189,46 +210,31 @@ class _Edit:
         return found + [aliases.surfaces.restore_key(number) for number in sorted(numbers)]
 
 
-def edit_add(
-    tables: Tables,
-    last: Overlay,
-    entity: str,
-    surfaces: Iterable[tuple[str, float | None]],
-    facts: Mapping[str, Any],
-    vector: tuple[np.ndarray, float] | None,
-    redirects: Iterable[str] = (),
-) -> Overlay:
-    """Adds an entity, or surfaces, facts, a vector and other titles to one that is known.
+@dataclass(frozen=True, slots=True)
+class Addition:
+    """An entity that is added, or more of one that is known; all of it is checked.
 
-    Args:
-        tables: The tables.
-        last: The state before.
-        entity: Its checked name.
-        surfaces: Its checked surfaces and priors. None stands for 1, or, where a surface has n candidates already,
-            for 1 / (n + 1). An entity that the surface has already keeps the higher prior.
+    Attributes:
+        entity: Its name.
+        surfaces: Its surfaces in normal form, with their priors. None stands for 1, or, where a surface has n
+            candidates already, for 1 / (n + 1). An entity that the surface has already keeps the higher prior.
         facts: By name of the field; None leaves what there is.
         vector: Codes [D] and their scale; None leaves what there is.
-        redirects: Its other titles, checked.
+        redirects: Its other titles.
     """
+
+    entity: str
+    surfaces: Sequence[tuple[str, float | None]]
+    facts: Mapping[str, Any]
+    vector: tuple[np.ndarray, float] | None = None
+    redirects: Sequence[str] = ()
+
+
+def edit_add(tables: Tables, last: Overlay, additions: Iterable[Addition]) -> Overlay:
+    """Adds entities, or surfaces, facts, vectors and other titles to ones that are known."""
     edit = _Edit(tables, last)
-    known = last.entity_id(tables, entity)
-    if known is None:
-        known = tables.num_entities + len(edit.names)
-        edit.names.append(entity)
-        edit.ids[entity] = known
-    for surface, prior in surfaces:
-        row = dict(edit.get_row(surface))
-        if prior is None:
-            prior = row.get(known, 1.0 / (len(row) + 1))
-        row[known] = max(float(np.float32(prior)), row.get(known, 0.0))
-        edit.set_row(surface, sorted(row.items(), key=lambda pair: (-pair[1], edit.name_of(pair[0]))))
-    for name, fact in facts.items():
-        if fact is not None:
-            edit.facts[name][known] = fact
-    for title in redirects:
-        edit.redirects[title] = known
-    if vector is not None:
-        edit.vectors[known] = vector
+    for addition in additions:
+        edit.add(addition)
     return edit.finish()
 
 

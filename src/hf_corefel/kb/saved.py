@@ -13,6 +13,7 @@ from typing import Any, Self, Unpack
 import numpy as np
 
 from .configuration_file import read_config
+from .content import content_fingerprint
 from .errors import KnowledgeBaseError
 from .fallback import Fallback, FallbackIndex
 from .folder import open_folder
@@ -49,6 +50,7 @@ class SavedKnowledgeBase(KnowledgeBaseView):
         self._saved_fingerprint: str | None = None
         self._saved_indexes: dict[Fallback, str] = {}
         self._fingerprint: str | None = None
+        self._content_fingerprint: str | None = None
         # By folder, what this object read or wrote there last: anything else there is the work of others.
         self._identities: dict[str, str] = {}
 
@@ -89,6 +91,7 @@ class SavedKnowledgeBase(KnowledgeBaseView):
         kb._opened = opened.tables
         kb._folder, kb._lazy = folder, LazyVectors(folder)
         kb._saved_fingerprint = kb._fingerprint = opened.fingerprint
+        kb._content_fingerprint = opened.content_fingerprint
         if opened.index_fingerprint is not None:
             kb._saved_indexes = {opened.fallback: opened.index_fingerprint}
         kb._identities[_key(folder)] = opened.identity
@@ -244,7 +247,7 @@ class SavedKnowledgeBase(KnowledgeBaseView):
         """Have another object for the same folder know what this one does."""
         for name in ("_folder", "_opened", "_adopted", "_saved_fingerprint", "_saved_indexes", "_fingerprint"):
             setattr(other, name, getattr(self, name))
-        for name in ("_identities", "_lazy", "vectorizer"):
+        for name in ("_content_fingerprint", "_identities", "_lazy", "vectorizer"):
             setattr(other, name, getattr(self, name))
 
     @property
@@ -253,6 +256,22 @@ class SavedKnowledgeBase(KnowledgeBaseView):
         if self._fingerprint is None:
             self._fingerprint = self._tables.fingerprint()
         return self._fingerprint
+
+    @property
+    def content_fingerprint(self) -> str:
+        """A digest of what it says of entities and surfaces, changes included, whatever came first and where it lies.
+
+        It is the same for two knowledge bases that say the same, however they were made: it depends neither on files
+        and their format nor on the order in which things were added, nor on vectors that were computed when they were
+        needed, nor on where the data come from (`provenance`). See `hf_corefel.kb.content` for how it is made. It is
+        saved, and otherwise takes a few seconds for a million surfaces.
+        """
+        state = self._changes.state
+        if not state.empty:
+            return content_fingerprint(self.merged()._tables)
+        if self._content_fingerprint is None:
+            self._content_fingerprint = content_fingerprint(self._tables)
+        return self._content_fingerprint
 
     def verify(self) -> bool:
         """Reads all tables and the index of the fallback, and compares them with the fingerprints of their saving.

@@ -32,6 +32,7 @@ from .configuration_file import (
     read_config,
     saved_files,
 )
+from .content import content_fingerprint
 from .errors import KnowledgeBaseError
 from .fallback import Fallback, FallbackIndex
 from .normal_form import SURFACE_FORM
@@ -169,6 +170,7 @@ def _config(described: Described, files: Mapping[str, SavedFile]) -> dict[str, A
         # That of the folded surfaces is always the present one.
         "fallback_form": SURFACE_FORM if index is not None else None,
         "fingerprint": tables.fingerprint(),
+        "content_fingerprint": content_fingerprint(tables),
         "fallback_fingerprint": index_fingerprint(index),
         "url_template": tables.url_template,
         **{name: getattr(tables, name) for name in SIZES},

@@ -21,6 +21,8 @@ from ..utils.files import FileBusyError, locked
 
 __all__ = ["VectorCache", "text_keys"]
 
+# So many newer keys are kept beside the sorted ones.
+SETTLED = 1 << 16
 _MAGIC = b"corefel vectors\1"
 # Bytes that are read at once.
 _BLOCK = 1 << 24
@@ -108,12 +110,12 @@ class VectorCache:
             self._warned = True
 
     def _append(self, records: np.ndarray) -> None:
-        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
+        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
         try:
             count = self._read_new(descriptor)
             if count < 0:
                 os.ftruncate(descriptor, 0)
-                os.pwrite(descriptor, self._header, 0)
+                _write_at(descriptor, self._header, 0)
                 count = self._read_new(descriptor)
             end = len(self._header) + count * self._record.itemsize
             # A killed writer left part of a record.
@@ -124,10 +126,7 @@ class VectorCache:
                 for place, row in enumerate(self._rows_of(records["key"]).tolist())
                 if row < 0 or self._read(descriptor, row, records["key"][place], records["check"][place]) is None
             ]
-            data = memoryview(records[new].tobytes())
-            while data:
-                written = os.pwrite(descriptor, data, end)
-                data, end = data[written:], end + written
+            _write_at(descriptor, records[new].tobytes(), end)
             self._read_new(descriptor)
         finally:
             os.close(descriptor)
@@ -135,7 +134,7 @@ class VectorCache:
     def _read_new(self, descriptor: int) -> int:
         """Read the keys that were added since; return how many records there are, -1 in another kind of file."""
         size, start = os.fstat(descriptor).st_size, len(self._header)
-        if os.pread(descriptor, start, 0) != self._header:
+        if _read_at(descriptor, start, 0) != self._header:
             self._forget()
             return -1
         count = (size - start) // self._record.itemsize
@@ -144,14 +143,14 @@ class VectorCache:
         while self._count < count:
             most = max(1, _BLOCK // self._record.itemsize)
             length = min(most, count - self._count) * self._record.itemsize
-            data = os.pread(descriptor, length, start + self._count * self._record.itemsize)
+            data = _read_at(descriptor, length, start + self._count * self._record.itemsize)
             data = data[: len(data) // self._record.itemsize * self._record.itemsize]
             if not data:
                 return self._count
             keys = np.frombuffer(data, dtype=self._record)["key"].tolist()
             self._newer.update(zip(keys, range(self._count, self._count + len(keys)), strict=True))
             self._count += len(keys)
-            if len(self._newer) > 1 << 16:
+            if len(self._newer) > SETTLED:
                 self._settle()
         return count
 
@@ -179,7 +178,7 @@ class VectorCache:
 
     def _read(self, descriptor: int, row: int, key: np.uint64, check: np.uint32) -> np.void | None:
         """A record, or None when it is not whole or of another text."""
-        data = os.pread(descriptor, self._record.itemsize, len(self._header) + row * self._record.itemsize)
+        data = _read_at(descriptor, self._record.itemsize, len(self._header) + row * self._record.itemsize)
         if len(data) < self._record.itemsize:
             return None
         record: np.void = np.frombuffer(data, dtype=self._record)[0]
@@ -191,3 +190,16 @@ def _sum_of(record: np.void) -> int:
     """The checksum of a record but for its own place."""
     data = record.tobytes()
     return xxhash.xxh32_intdigest(data[:12] + data[16:])
+
+
+def _read_at(descriptor: int, length: int, place: int) -> bytes:
+    """Read so many bytes from a place on, or what there is."""
+    os.lseek(descriptor, place, os.SEEK_SET)
+    return os.read(descriptor, length)
+
+
+def _write_at(descriptor: int, data: bytes, place: int) -> None:
+    os.lseek(descriptor, place, os.SEEK_SET)
+    left = memoryview(data)
+    while left:
+        left = left[os.write(descriptor, left) :]

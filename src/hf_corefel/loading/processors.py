@@ -19,7 +19,7 @@ from ..utils.compat import commit_of
 from .adapters import place_of, plain_module
 from .repositories import HubOptions, download_folder
 
-__all__ = ["give_vectorizer", "options_beside", "processor_beside"]
+__all__ = ["give_vectorizer", "options_beside", "processor_beside", "with_own_vectors"]
 
 
 def options_beside(model: CorefELModel, given: Mapping[str, Any]) -> HubOptions:
@@ -60,7 +60,7 @@ def processor_beside(
     if isinstance(knowledge_base, str | Path):
         knowledge_base = open_knowledge_base(knowledge_base, **elsewhere)
     if isinstance(knowledge_base, KnowledgeBase) and knowledge_base.lazy_vectors and not knowledge_base.vector_size:
-        knowledge_base = _with_own_vectors(knowledge_base, model, processor, options)
+        knowledge_base = with_own_vectors(knowledge_base, model, processor, options)
     if knowledge_base is not None and knowledge_base.vector_size != model.config.entity_vector_size:
         raise ValueError(
             f"knowledge_base: its entity vectors are {knowledge_base.vector_size} wide, the model expects "
@@ -77,7 +77,7 @@ def processor_beside(
     )
 
 
-def _with_own_vectors(
+def with_own_vectors(
     knowledge_base: KnowledgeBase,
     model: CorefELModel,
     processor: CorefELProcessor | str | Path | None,
