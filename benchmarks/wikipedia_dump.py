@@ -52,7 +52,7 @@ LINKS_OF_ARTICLE = 30
 # Seconds, and seconds of processors, of each stage.
 Times = dict[str, tuple[float, float]]
 _SYLLABLES = [a + b for a in "bdfgklmnprstvz" for b in ("a", "e", "i", "o", "u", "an", "er", "on")]
-_SMALL = """the of and in to was is a for as on with by he that it at from his an were which also be this or""".split()
+_SMALL = ["the", "of", "and", "in", "to", "was", "is", "a", "for", "as", "on", "with", "by", "he", "that", "it", "at"]
 
 
 class Dump:

@@ -28,11 +28,14 @@ END = "</mediawiki>\n"
 PAGES: Sequence[tuple[str, str]] = (
     (
         "Oslo",
-        "{{Short description|Capital of Norway}}\n'''Oslo''' is the capital of [[Norway]]. The [[Oslo Opera House|opera]] is "
-        "in Oslo. It was named Kristiania.\n\n== See also ==\n* [[Bergen]]",
+        "{{Short description|Capital of Norway}}\n'''Oslo''' is the capital of [[Norway]]. The [[Oslo Opera House|opera]] "
+        "is in Oslo. It was named Kristiania.\n\n== See also ==\n* [[Bergen]]",
     ),
     ("Norway", "'''Norway''' is a country. Its capital is [[Oslo]], and [[Bergen]] is a city. The sea is near."),
-    ("Bergen", "'''Bergen''' is a city in [[Norge|Norway]]. The sea is near. People go to [[Oslo]] or to [[Kristiania]]."),
+    (
+        "Bergen",
+        "'''Bergen''' is a city in [[Norge|Norway]]. The sea is near. People go to [[Oslo]] or to [[Kristiania]].",
+    ),
     ("Oslo (band)", "'''Oslo''' is a band from [[Denton, Texas|Denton]]. The sea is near in ''[[It (film)|It]]''."),
     ("Denton, Texas", "'''Denton''' is a city in [[Texas]]. It has the band [[Oslo (band)|Oslo]]. It is near the sea."),
     ("It (film)", "'''It''' is a film that was made in [[Oslo]] and in [[Missing town]]. It is a long one."),

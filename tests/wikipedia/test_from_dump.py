@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 
 from hf_corefel import KnowledgeBase
 from hf_corefel.utils.files import locked
-from hf_corefel.wikipedia import WikipediaError, base_building, from_dump
+from hf_corefel.wikipedia import WikipediaError, from_dump
 from hf_corefel.wikipedia.from_dump import build_from_wikipedia, default_work_folder
 from little_dumps import PAGES, write_dump
 
@@ -78,7 +77,11 @@ def test_counts_of_a_little_dump(built: tuple[KnowledgeBase, dict[str, Any]]) ->
 def test_redirects_links_and_priors(built: tuple[KnowledgeBase, dict[str, Any]]) -> None:
     kb, _ = built
     # Four links to Oslo, one by its old name; and one to the band.
-    assert kb.links("Oslo") == 4 and kb.links("Oslo_(band)") == 1 and kb.links("Massachusetts_Institute_of_Technology") == 0
+    assert (
+        kb.links("Oslo") == 4
+        and kb.links("Oslo_(band)") == 1
+        and kb.links("Massachusetts_Institute_of_Technology") == 0
+    )
     assert kb.redirect("Christiania") == kb.redirect("Kristiania") == "Oslo"
     assert kb.redirect("Loop_A") is None and kb.redirect("Nowhere") is None
     # Weights: three links, the title and an eleventh of the disambiguation page; of the band a link, the form of its
@@ -90,7 +93,12 @@ def test_redirects_links_and_priors(built: tuple[KnowledgeBase, dict[str, Any]])
 def test_a_common_word_is_hardly_a_name(build: Callable[..., tuple[KnowledgeBase, dict[str, Any]]]) -> None:
     """Of two titles with one link each, the one that is a word of every text has a prior of nearly nothing."""
     texts = [(f"Town {number}", f"Town {number} is here. It is old. It is by the sea.") for number in range(30)]
-    pages = [*texts, ("It", "It is a film."), ("Sara", "Sara is a woman."), ("Cinema", "A film is [[It]], by [[Sara]].")]
+    pages = [
+        *texts,
+        ("It", "It is a film."),
+        ("Sara", "Sara is a woman."),
+        ("Cinema", "A film is [[It]], by [[Sara]]."),
+    ]
     kb, report = build(*pages)
     assert report["sampled articles"] == len(pages)
     # A link, the title, and one that was not seen; "It" is a link in 1 of 31 articles, and in its own it is the title.
@@ -105,12 +113,14 @@ def test_a_part_of_a_longer_link_is_no_missed_link(build: Callable[..., tuple[Kn
         ("B", "[[Ann Bo|Bo]] came."),
         ("C", "Bo came."),
     )
-    # One link of two that may be, in two articles, B and C: what A has is a part of a link, and in her own of the title.
+    # One link of two, in two articles, B and C: what A has is a part of a link, and in her own of the title.
     assert priors(kb, "Bo") == {"Ann_Bo": 1 / 2 * 2 / 3}
 
 
 def test_titles_that_come_twice_count_once(build: Callable[..., tuple[KnowledgeBase, dict[str, Any]]]) -> None:
-    kb, report = build(("A", "It is the first."), ("B", "->A"), ("A", "It is the second."), ("B", "->C"), ("C", "Third."))
+    kb, report = build(
+        ("A", "It is the first."), ("B", "->A"), ("A", "It is the second."), ("B", "->C"), ("C", "Third.")
+    )
     assert report["left out"] == NOTHING_LEFT_OUT | {"titles that came more than once": 2}
     assert report["entities"] == 2 and kb.redirect("B") == "A"
     assert kb.description("A") == "It is the first."
@@ -194,10 +204,12 @@ def test_another_dump_in_the_same_work_folder_is_refused(tmp_path: Path, monkeyp
     dump = write_dump(tmp_path / "dump.xml")
     with pytest.raises(OSError, match="stopped"):
         build_from_wikipedia([dump], tmp_path / "kb", workers=1)
-    with pytest.raises(WikipediaError, match=r"kb\.work: the work that was begun there has another limit \(null, now 3\)"):
+    with pytest.raises(
+        WikipediaError, match=r"kb\.work: the work that was begun there has another limit \(null, now 3\)"
+    ):
         build_from_wikipedia([dump], tmp_path / "kb", workers=1, limit=3)
     write_dump(dump, PAGES[:5])
-    with pytest.raises(WikipediaError, match="has another dump .*remove the folder"):
+    with pytest.raises(WikipediaError, match=r"has another dump .*remove the folder"):
         build_from_wikipedia([dump], tmp_path / "kb", workers=1)
 
 
@@ -241,7 +253,9 @@ def test_a_dump_without_articles_makes_nothing(tmp_path: Path) -> None:
 
 
 def test_a_wikipedia_of_another_language(tmp_path: Path) -> None:
-    dump = write_dump(tmp_path / "dump.xml", [("Köln", "'''Köln''' liegt am [[Rhein]]."), ("Rhein", "Ein Fluss.")], language="de")
+    dump = write_dump(
+        tmp_path / "dump.xml", [("Köln", "'''Köln''' liegt am [[Rhein]]."), ("Rhein", "Ein Fluss.")], language="de"
+    )
     build_from_wikipedia([dump], tmp_path / "kb", workers=1)
     kb = KnowledgeBase.from_pretrained(tmp_path / "kb")
     assert kb.url("Köln") == "https://de.wikipedia.org/wiki/K%C3%B6ln" and kb.links("Rhein") == 1
@@ -252,7 +266,9 @@ def test_a_wikipedia_of_another_language(tmp_path: Path) -> None:
 def test_vectors_are_taken_of_another_knowledge_base(tmp_path: Path) -> None:
     import numpy as np
 
-    known = KnowledgeBase.build([("Oslo", [("Oslo", 1.0)]), ("A", [("Bergen", 1.0)])], vectors=(["Oslo", "Bergen"], np.eye(2, 4)))
+    known = KnowledgeBase.build(
+        [("Oslo", [("Oslo", 1.0)]), ("A", [("Bergen", 1.0)])], vectors=(["Oslo", "Bergen"], np.eye(2, 4))
+    )
     build_from_wikipedia([write_dump(tmp_path / "dump.xml")], tmp_path / "kb", workers=1, vectors_of=known)
     kb = KnowledgeBase.from_pretrained(tmp_path / "kb")
     assert kb.vector_size == 4

@@ -121,8 +121,9 @@ def test_what_a_worker_raises_arrives_as_it_was() -> None:
 
 def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
     code = (
-        "import sys; from wikipedia.test_stopping import *; from wikipedia.test_stopping import _note_and_wait\n"
-        "if __name__ == '__main__': run_tasks([Task('1', (sys.argv[1],)), Task('2', (sys.argv[2],))], _note_and_wait, 2)"
+        "import sys; from wikipedia.test_stopping import _note_and_wait, Task, run_tasks\n"
+        "tasks = [Task(path, (path,)) for path in sys.argv[1:]]\n"
+        "if __name__ == '__main__': run_tasks(tasks, _note_and_wait, 2)"
     )
     script = tmp_path / "parent.py"
     script.write_text(code)
@@ -157,7 +158,11 @@ def test_the_command_says_what_it_read_and_left_out(tmp_path: Path) -> None:
     ran = command("from-wikipedia", dump, "--out", tmp_path / "kb", "--workers", 1)
     assert ran.exit_code == 0
     assert re.search(r"kb: 7 entities, \d+ surfaces, \d+ candidates", ran.stdout)
-    assert f"{len(PAGES)} pages" in ran.stdout and "1 redirects to themselves" in ran.stdout and "2 redirects that go in a circle" in ran.stdout
+    assert (
+        f"{len(PAGES)} pages" in ran.stdout
+        and "1 redirects to themselves" in ran.stdout
+        and "2 redirects that go in a circle" in ran.stdout
+    )
     assert "report.json" in ran.stdout
 
 
@@ -189,7 +194,9 @@ def test_of_a_truncated_dump_the_rest_goes_on_and_is_counted(tmp_path: Path, cut
     (tmp_path / "dump.xml.bz2").write_bytes(streams[: int(len(streams) * cut)])
     ran = command("from-wikipedia", tmp_path / "dump.xml.bz2", "--out", tmp_path / "kb", "--workers", 1)
     assert ran.exit_code == 0, ran.stderr
-    assert re.search(r"warning: \d places where a file or page ends too early, such as .*dump\.xml\.bz2", ran.stderr), ran.stderr
+    assert re.search(r"warning: \d places where a file or page ends too early, such as .*dump\.xml\.bz2", ran.stderr), (
+        ran.stderr
+    )
     assert "places where a file or page ends too early; see" in ran.stdout
 
 

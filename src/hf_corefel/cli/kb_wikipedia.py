@@ -120,9 +120,7 @@ def from_wikipedia(
 def from_wikidata(
     wikidata: Annotated[
         Path,
-        typer.Argument(
-            metavar="JSON", help="A dump of Wikidata, .json, also .bz2, .gz or .zst.", show_default=False
-        ),
+        typer.Argument(metavar="JSON", help="A dump of Wikidata, .json, also .bz2, .gz or .zst.", show_default=False),
     ],
     out: OutOption,
     language: Annotated[str, typer.Option(metavar="CODE", help="That of labels and aliases, such as en.")] = "en",

@@ -16,8 +16,8 @@ from ..kb.knowledge_base import KnowledgeBase
 from ..utils.files import whole_file
 from .merging import DEFAULT_MEMORY, Merger
 from .occurrences import count_sample, link_probabilities
-from .problems import WikipediaError
 from .problem_counts import ProblemCounts
+from .problems import WikipediaError
 from .saving_columns import Described, save_merged
 from .work_folder import WorkFolder
 from .workers import Task, run_tasks
@@ -27,6 +27,7 @@ __all__ = ["REPORT_FILE", "BaseOptions", "Stage", "Step", "build_base"]
 REPORT_FILE = "report.json"
 _SCRATCH = "scratch"
 _ROWS_AT_ONCE = 200
+
 
 class Step(NamedTuple):
     """Where the work is.
@@ -73,7 +74,11 @@ class BaseOptions:
 
 
 def build_base(
-    out: Path, work: WorkFolder, units: Sequence[str], extra: Mapping[str, Sequence[str]], options: BaseOptions,
+    out: Path,
+    work: WorkFolder,
+    units: Sequence[str],
+    extra: Mapping[str, Sequence[str]],
+    options: BaseOptions,
     stage: Stage,
 ) -> dict[str, Any]:
     """Merge the facts of finished units, save the knowledge base, and write the report into its folder.
@@ -109,9 +114,7 @@ def build_base(
             samples = [folder / "sample.parquet" for folder in folders if (folder / "sample.parquet").exists()]
             probabilities, sampled = _link_probabilities(merger, scratch, samples, options.workers, stage)
             stage(Step("Making priors"))
-            candidates = merger.candidates(
-                probabilities, unseen=options.unseen, max_candidates=options.max_candidates
-            )
+            candidates = merger.candidates(probabilities, unseen=options.unseen, max_candidates=options.max_candidates)
             report = _report(work, [*units, *(name for names in extra.values() for name in names)], merger)
             report["sampled articles"] = sampled
             report["candidates"] = len(candidates.entities)

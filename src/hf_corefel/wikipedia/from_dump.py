@@ -11,9 +11,9 @@ from typing import Any
 from ..kb.knowledge_base import KnowledgeBase
 from . import dumps
 from .base_building import BaseOptions, Stage, Step, build_base
-from .problems import WikipediaError
 from .item_facts import write_items, write_props
 from .occurrences import SAMPLED_ARTICLES
+from .problems import WikipediaError
 from .site import Site
 from .unit_facts import UnitOptions, write_unit
 from .work_folder import WorkFolder, identify, writing_unit
@@ -184,7 +184,12 @@ def _read(
         if work.is_done(name):
             reading.finished += unit.size
         else:
-            tasks.append(Task(f"{unit.path}, from byte {unit.start} on", (work.path, name, write_unit, (unit, number, replace(options, limit=left)))))
+            tasks.append(
+                Task(
+                    f"{unit.path}, from byte {unit.start} on",
+                    (work.path, name, write_unit, (unit, number, replace(options, limit=left))),
+                )
+            )
             read.append(unit)
         if left is not None:
             run_tasks(tasks, do_unit, workers, reading.following(read))

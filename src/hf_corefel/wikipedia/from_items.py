@@ -31,7 +31,7 @@ def build_from_wikidata(
     vectors_of: KnowledgeBase | None = None,
     stage: Stage | None = None,
 ) -> dict[str, Any]:
-    """Build a knowledge base of the items of a Wikidata dump that have a label or an article in a language, and save it.
+    """Build a knowledge base of the items of a Wikidata dump with a label or an article in a language, and save it.
 
     An entity has the name of its article, with underscores, or is named ``wikidata:Q42`` where it has none.
 
@@ -64,7 +64,9 @@ def build_from_wikidata(
         name = "items-00000"
         if not work.is_done(name):
             task = Task(str(path), (work.path, name, _items, (path, language)))
-            run_tasks([task], do_unit, 1, lambda _, items, place: tell(Step("Reading items", place, found.bytes, items)))
+            run_tasks(
+                [task], do_unit, 1, lambda _, items, place: tell(Step("Reading items", place, found.bytes, items))
+            )
         options = BaseOptions(
             max_candidates=max_candidates,
             unseen=_UNSEEN,

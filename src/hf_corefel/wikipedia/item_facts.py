@@ -31,12 +31,13 @@ _ROWS_BETWEEN_REPORTS = 1000
 def write_props(folder: Path, path: Path, progress: Callable[[int, int], None]) -> None:
     """Write the QIDs of pages that a ``page_props`` dump in SQL gives."""
     table = TableFile(folder / "props.parquet", PROPS)
-    number = 0
     problems = ProblemCounts()
-    for number, (page_id, qid) in enumerate(read_qids(path, on_problem=problems.add), start=1):
+    totals = {"QIDs of pages": 0}
+    for page_id, qid in read_qids(path, on_problem=problems.add):
         table.add(page_id, qid)
+        totals["QIDs of pages"] += 1
     table.close()
-    _summarize(folder, {"QIDs of pages": number}, problems)
+    _summarize(folder, totals, problems)
 
 
 def write_items(

@@ -18,9 +18,9 @@ import numpy as np
 import pyarrow as pa
 
 from . import queries
-from .problems import WikipediaError
 from .item_facts import ITEM_NAMES, ITEMS, PROPS
 from .occurrences import surface_keys
+from .problems import WikipediaError
 from .unit_facts import ALIASES, LINK_WEIGHT, LINKS, PAGES
 
 __all__ = ["DEFAULT_MEMORY", "Candidates", "Merger"]
@@ -178,9 +178,7 @@ class Merger:
         parts = [surface_keys(batch.column(0).to_pylist()) for batch in self._batches(_SURFACE_NAMES)]
         return np.concatenate(parts) if parts else np.zeros(0, dtype=np.uint64)
 
-    def candidates(
-        self, probabilities: np.ndarray, *, unseen: float, max_candidates: int | None
-    ) -> Candidates:
+    def candidates(self, probabilities: np.ndarray, *, unseen: float, max_candidates: int | None) -> Candidates:
         """Make the priors of all candidates.
 
         The prior of an entity is its share of what a surface weighs, `unseen` more links among it that stand for

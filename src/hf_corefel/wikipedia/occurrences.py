@@ -4,15 +4,14 @@ It is counted in articles, for Wikipedia links a name where an article has it fi
 the surface, the share that has it as a link somewhere. Where a surface is part of a longer link or of the title of the
 same article, as "Obama" is beside "Barack Obama", it is not counted: it is a name there that the longer form links.
 
-The cost is bounded: the sample has a fixed expected size whatever the size of the dump, and of its texts only runs of up
-to `LONGEST_RUN` words are looked up, as numbers in a sorted array that worker processes share. A run is told by its words
-alone, so "AT&T" is the same as "AT T" here.
+The cost is bounded: the sample has a fixed expected size whatever the size of the dump, and of its texts only runs of
+up to `LONGEST_RUN` words are looked up, as numbers in a sorted array that worker processes share. A run is told by its
+words alone, so "AT&T" is the same as "AT T" here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 import numpy as np
 import regex

@@ -39,6 +39,4 @@ class ProblemCounts:
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """Counts and examples by kind."""
-        return {
-            kind: {"count": count, "examples": self.examples[kind]} for kind, count in sorted(self.counts.items())
-        }
+        return {kind: {"count": count, "examples": self.examples[kind]} for kind, count in sorted(self.counts.items())}

@@ -1,7 +1,7 @@
 """What the merging of a dump's facts asks of DuckDB, in the order in which it is asked.
 
-The tables of the units are named in braces: ``pages``, ``aliases`` and ``links``, and of other files ``props`` (page ids
-and QIDs), ``items`` and ``item_names`` (Wikidata).
+The tables of the units are named in braces: ``pages``, ``aliases`` and ``links``, and of other files ``props`` (page
+ids and QIDs), ``items`` and ``item_names`` (Wikidata).
 """
 
 from __future__ import annotations

@@ -218,7 +218,7 @@ def write_unit(
         try:
             facts = page_facts(page, options.site)
         # One page that nobody foresaw does not end the work of hours.
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001
             problems.count("failed", f"{unit.path}: page {page.title!r}", f"{type(error).__name__}: {error}")
             continue
         writer.add(first + read, page.page_id, facts)

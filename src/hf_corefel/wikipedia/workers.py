@@ -109,7 +109,7 @@ def _serve(connection: Connection, function: Callable[..., None]) -> None:
                 function(*arguments, lambda pages, place: connection.send(("progress", (pages, place))))
             except (BrokenPipeError, ConnectionResetError):
                 raise
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - whatever it is, the parent raises it
                 connection.send(("error", _sendable(error)))
             else:
                 connection.send(("done", None))
@@ -119,7 +119,7 @@ def _sendable(error: Exception) -> Exception:
     """The error itself where another process can be given it, else one that says the same."""
     try:
         copy = pickle.loads(pickle.dumps(error))
-    except Exception:
+    except Exception:  # noqa: BLE001 - pickling may raise anything
         copy = None
     if type(copy) is type(error) and str(copy) == str(error):
         return error
