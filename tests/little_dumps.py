@@ -28,8 +28,8 @@ END = "</mediawiki>\n"
 PAGES: Sequence[tuple[str, str]] = (
     (
         "Oslo",
-        "{{Short description|Capital of Norway}}\n'''Oslo''' is the capital of [[Norway]]. The [[Oslo Opera House|opera]] "
-        "is in Oslo. It was named Kristiania.\n\n== See also ==\n* [[Bergen]]",
+        "{{Short description|Capital of Norway}}\n'''Oslo''' is the capital of [[Norway]]. Its "
+        "[[Oslo Opera House|opera]] is in Oslo. It was named Kristiania.\n\n== See also ==\n* [[Bergen]]",
     ),
     ("Norway", "'''Norway''' is a country. Its capital is [[Oslo]], and [[Bergen]] is a city. The sea is near."),
     (

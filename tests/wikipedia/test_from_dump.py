@@ -263,6 +263,27 @@ def test_a_wikipedia_of_another_language(tmp_path: Path) -> None:
         build_from_wikipedia([dump], tmp_path / "kb", workers=1, language="en")
 
 
+def test_a_wiki_that_is_no_wikipedia_leads_to_its_own_pages(tmp_path: Path) -> None:
+    dump = write_dump(tmp_path / "dump.xml", [("go", "It means to [[move]]."), ("move", "It means to go.")])
+    text = dump.read_text(encoding="utf-8").replace("en.wikipedia.org", "en.wiktionary.org")
+    dump.write_text(
+        text.replace("first-letter", "case-sensitive").replace(">Wikipedia<", ">Wiktionary<"), encoding="utf-8"
+    )
+    build_from_wikipedia([dump], tmp_path / "kb", workers=1)
+    kb = KnowledgeBase.from_pretrained(tmp_path / "kb")
+    assert kb.url("go") == "https://en.wiktionary.org/wiki/go" and kb.links("move") == 1
+
+
+def test_what_would_fail_at_the_end_fails_at_the_beginning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dump = write_dump(tmp_path / "dump.xml")
+    with pytest.raises(NotADirectoryError):
+        build_from_wikipedia([dump], dump, workers=1)
+    monkeypatch.setattr(from_dump, "find_spec", lambda name: None)
+    with pytest.raises(WikipediaError, match=r"pip install 'hf-corefel\[wikipedia\]'"):
+        build_from_wikipedia([dump], tmp_path / "kb", workers=1)
+    assert not (tmp_path / "kb.work").exists()
+
+
 def test_vectors_are_taken_of_another_knowledge_base(tmp_path: Path) -> None:
     import numpy as np
 

@@ -74,7 +74,9 @@ def test_identifiers_types_and_labels_beside_a_dump(tmp_path: Path, wikidata: Pa
     assert [entity.entity for entity in kb.candidates("Tigerstaden")] == ["Oslo"]
     assert kb.type("Oslo") == "place"
     assert str(kb.description("Oslo")).startswith("Capital of Norway. Oslo is the capital of Norway.")
-    assert report["sources"]["Wikidata"] == {"surfaces": 3, "candidates": 3}
+    assert report["sources"]["Wikidata"] == {"entities": 1, "surfaces": 3, "candidates": 3}
+    told = {source["name"]: source["licence"] for source in kb.provenance["sources"]}
+    assert told["Wikidata: labels and aliases"] == "CC0 1.0" and told["Wikipedia: links"] == "CC BY-SA 4.0"
 
 
 def test_identifiers_by_the_titles_of_articles_alone(tmp_path: Path, wikidata: Path) -> None:

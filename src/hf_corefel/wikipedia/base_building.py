@@ -60,7 +60,8 @@ class BaseOptions:
         memory: Bound on the memory of the merging, in MB.
         vectors_of: A knowledge base whose vectors are taken; None: they are computed when they are first needed.
         url_template: Where readers find an entity.
-        provenance: Where the facts come from.
+        source: Where the facts come from, in a word; labels and aliases come from Wikidata in any case.
+        provenance: Where they come from, in more words.
     """
 
     min_links: int = 0
@@ -70,6 +71,7 @@ class BaseOptions:
     memory: int = DEFAULT_MEMORY
     vectors_of: KnowledgeBase | None = None
     url_template: str | None = None
+    source: str = "Wikipedia"
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -120,7 +122,7 @@ def build_base(
             report["candidates"] = len(candidates.entities)
             report["left out"]["candidates beyond the most that a surface may have"] = candidates.left_out
             stage(Step("Saving"))
-            described = Described(options.url_template, {**options.provenance, "sources": report["sources"]})
+            described = Described(options.url_template, {**options.provenance, "sources": _sources(report, options)})
             save_merged(out, merger, candidates, described, options.vectors_of)
         with whole_file(out / REPORT_FILE) as file:
             file.write_text(json.dumps(report, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
@@ -168,6 +170,26 @@ def count_file(sample: Path, keys: Path, out: Path, progress: Callable[[int, int
     places, occurring, linked = count_sample(rows(), np.load(keys, mmap_mode="r"))
     np.savez(out, places=places, occurring=occurring, linked=linked)
     progress(articles, 0)
+
+
+# Of the texts, and so of titles and what is made of them.
+_LICENCES = {"Wikipedia": "CC BY-SA 4.0", "Wikidata": "CC0 1.0"}
+
+
+def _sources(report: Mapping[str, Any], options: BaseOptions) -> list[dict[str, Any]]:
+    """What a knowledge base says of its sources, as `hf_corefel.kb.summary` reads it."""
+    listed = []
+    for name, counts in report["sources"].items():
+        source = "Wikidata" if name == "Wikidata" else options.source
+        listed.append(
+            {
+                "name": "Wikidata: labels and aliases" if name == "Wikidata" else f"{source}: {name}",
+                "licence": _LICENCES.get(source, ""),
+                "entities": counts["entities"],
+                "surfaces": counts["surfaces"],
+            }
+        )
+    return listed
 
 
 # Of the counts of `Merger`, those of what is not in the knowledge base.

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,7 @@ from .unit_facts import UnitOptions, write_unit
 from .work_folder import WorkFolder, identify, writing_unit
 from .workers import Progress, Task, run_tasks
 
-__all__ = ["build_from_wikipedia", "default_work_folder"]
+__all__ = ["build_from_wikipedia", "check_output", "default_work_folder", "do_unit"]
 
 # Bytes of a dump that are one unit of work; a run that was killed repeats the units that it was in.
 _UNIT_BYTES = 24_000_000
@@ -75,6 +77,7 @@ def build_from_wikipedia(
         raise WikipediaError("there is no dump to read")
     if len({os.path.realpath(path) for path in files}) < len(files):
         raise WikipediaError(f"{files[0]}: a file of the dump is given twice")
+    check_output(out)
     processes = workers or os.cpu_count() or 1
     site = _site(files[0], language)
     language = site.language
@@ -106,14 +109,14 @@ def build_from_wikipedia(
             "language": language,
             "limit": limit,
             "min_links": min_links,
-            "licence": "CC BY-SA 4.0 (Wikipedia), CC0 (Wikidata)",
         }
         options = BaseOptions(
             min_links=min_links,
             max_candidates=max_candidates,
             workers=processes,
             vectors_of=vectors_of,
-            url_template=f"https://{language}.wikipedia.org/wiki/{{entity}}",
+            url_template=_url_template(site),
+            source=site.name or "Wikipedia",
             provenance=provenance,
         )
         report = build_base(out, work, [name for name in names if work.is_done(name)], beside, options, tell)
@@ -143,6 +146,29 @@ def _site(path: Path, language: str | None) -> Site:
             "give the dump of that Wikipedia"
         )
     return replace(site, language=language)
+
+
+def _url_template(site: Site) -> str:
+    """Where readers find a page: beside the main page, for a wiki that says where that is."""
+    place, wiki, _ = site.base.rpartition("/wiki/")
+    if not wiki or "{" in place:
+        return f"https://{site.language}.wikipedia.org/wiki/{{entity}}"
+    return f"https://{place.partition('://')[2]}/wiki/{{entity}}"
+
+
+def check_output(out: Path) -> None:
+    """Find out before the work of hours that its end would fail.
+
+    Raises:
+        WikipediaError: When DuckDB is not installed.
+        NotADirectoryError: When the output is a file.
+    """
+    if find_spec("duckdb") is None:
+        raise WikipediaError(
+            "merging the facts of a dump takes DuckDB, which is not installed: pip install 'hf-corefel[wikipedia]'"
+        )
+    if os.path.lexists(out) and not out.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, "a knowledge base is saved to a folder, and this is none", str(out))
 
 
 def _props(folder: Path, path: Path, language: str, progress: Callable[[int, int], None]) -> None:

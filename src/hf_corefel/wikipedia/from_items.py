@@ -9,7 +9,7 @@ from typing import Any
 
 from ..kb.knowledge_base import KnowledgeBase
 from .base_building import BaseOptions, Stage, Step, build_base
-from .from_dump import default_work_folder, do_unit
+from .from_dump import check_output, default_work_folder, do_unit
 from .item_facts import write_items
 from .work_folder import WorkFolder, identify
 from .workers import Task, run_tasks
@@ -53,6 +53,7 @@ def build_from_wikidata(
         OSError: When a file cannot be read or written.
     """
     path, out = Path(wikidata), Path(out)
+    check_output(out)
     found = identify(path)
     work = WorkFolder(
         Path(work_dir) if work_dir is not None else default_work_folder(out),
@@ -70,10 +71,11 @@ def build_from_wikidata(
         options = BaseOptions(
             max_candidates=max_candidates,
             unseen=_UNSEEN,
+            source="Wikidata",
             workers=workers or os.cpu_count() or 1,
             vectors_of=vectors_of,
             url_template=f"https://{language}.wikipedia.org/wiki/{{entity}}",
-            provenance={"wikidata": found._asdict(), "language": language, "licence": "CC0 (Wikidata)"},
+            provenance={"wikidata": found._asdict(), "language": language},
         )
         report = build_base(out, work, [], {"items": [name]}, options, tell)
         if work_dir is None:

@@ -66,18 +66,11 @@ class Merger:
         folder: Where the database and what does not fit memory go.
         memory: Bound on DuckDB's memory, in MB.
         threads: How many of DuckDB's threads work at once.
-
-    Raises:
-        WikipediaError: When DuckDB is not installed.
     """
 
     def __init__(self, folder: Path, *, memory: int = DEFAULT_MEMORY, threads: int = 1) -> None:
-        try:
-            import duckdb
-        except ImportError as error:
-            raise WikipediaError(
-                "merging the facts of a dump takes DuckDB, which is not installed: pip install 'hf-corefel[wikipedia]'"
-            ) from error
+        import duckdb
+
         self._error = duckdb.Error
         self._folder = folder
         settings = {
@@ -142,9 +135,12 @@ class Merger:
         return {name: [row[0] for row in rows] for name, rows in found.items()}
 
     def by_source(self) -> dict[str, dict[str, int]]:
-        """Return how many surfaces and candidates each source gives, and how many it alone gives."""
+        """Return how many entities, surfaces and candidates each source gives."""
         rows = self._execute(queries.SOURCES).fetchall()
-        return {source: {"surfaces": surfaces, "candidates": rows_of} for source, surfaces, rows_of in rows}
+        return {
+            source: {"entities": entities, "surfaces": surfaces, "candidates": candidates}
+            for source, entities, surfaces, candidates in rows
+        }
 
     def names(self, table: str) -> Iterator[str]:
         """Yield the names of the entities, or the surfaces, in their order."""

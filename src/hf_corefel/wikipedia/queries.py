@@ -151,7 +151,7 @@ EXAMPLES = {
     """,
 }
 SOURCES = """
-SELECT source, count(DISTINCT surface), count(*) FROM (
+SELECT source, count(DISTINCT article), count(DISTINCT surface), count(*) FROM (
     SELECT surface, article, 'links' AS source FROM linked UNION ALL SELECT surface, article, source FROM named
 ) JOIN entities USING (article) GROUP BY source ORDER BY source
 """
