@@ -73,7 +73,7 @@ class Merger:
 
         self._error = duckdb.Error
         self._folder = folder
-        settings = {
+        settings: dict[str, str | bool | int | float | list[str]] = {
             "memory_limit": f"{memory}MB",
             "threads": threads,
             "temp_directory": str(folder / "spilled"),

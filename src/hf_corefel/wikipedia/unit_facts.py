@@ -139,7 +139,7 @@ class _Writer:
             self._alias(form.surface, title, "short forms", round(form.discount * LINK_WEIGHT))
         for initialism in facts.initialisms:
             self._alias(initialism, title, "initialisms", _INITIALISM_WEIGHT)
-        surfaces = {}
+        surfaces: dict[str, str] = {}
         for written, target in facts.links:
             surface = surfaces.get(written)
             if surface is None:
