@@ -10,8 +10,8 @@ workers ten times a second, and prints a table and a projection to the English W
 million redirects, and 75 GB of wikitext. Rates are those of a core: of the time that processors spent, which other
 programs do not lengthen.
 
-``--merge 1000000`` leaves the reading out: it writes the facts of so many articles, 30 links and two redirects each, and
-measures merging and saving alone.
+``--merge 1000000`` leaves the reading out: it writes the facts of so many articles, 30 links and two redirects each,
+and measures merging and saving alone.
 """
 
 from __future__ import annotations
