@@ -4,6 +4,7 @@ import bz2
 import gzip
 import pickle
 import random
+import sys
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dump_files import END, dump_xml, head_xml, kinds, multistream, page_xml, pages_of
-from hf_corefel.wikipedia import dumps, streams
+from hf_corefel.wikipedia import dumps, streams, units
 from hf_corefel.wikipedia.dumps import Page, read_site, split
 from hf_corefel.wikipedia.problems import Problem, WikipediaError
 
@@ -72,6 +73,14 @@ def test_what_is_no_dump_is_said(tmp_path: Path) -> None:
         read_site(path)
     path.write_bytes(b"")
     assert pages_of(path) == ([], [])
+
+
+def test_a_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "dump.xml.zst"
+    path.write_bytes(zstandard.compress(dump_xml(PAGES)))
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    with pytest.raises(WikipediaError, match=r"dump\.xml\.zst: .* zstandard: pip install 'hf-corefel\[wikipedia\]'"):
+        read_site(path)
 
 
 def test_fields_of_a_page(tmp_path: Path) -> None:
@@ -211,10 +220,10 @@ def test_streams_are_found_wherever_they_begin(tmp_path: Path, monkeypatch: pyte
 
 
 def read_in_parts(paths: list[Path], parts: int) -> list[str]:
-    units = split(paths, parts)
-    assert units == pickle.loads(pickle.dumps(units))
+    parted = split(paths, parts)
+    assert parted == pickle.loads(pickle.dumps(parted))
     found: list[str] = []
-    for unit in units:
+    for unit in parted:
         pages, problems = pages_of(unit)
         assert not problems
         found += titles(pages)
@@ -231,7 +240,7 @@ def single_stream(path: Path, count: int = 300) -> list[str]:
 
 @pytest.mark.parametrize("parts", [2, 5, 40])
 def test_a_single_bz2_stream_is_cut_at_its_blocks(tmp_path: Path, parts: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dumps, "SMALLEST_PART", 200)
+    monkeypatch.setattr(units, "SMALLEST_PART", 200)
     path = tmp_path / "dump.xml.bz2"
     expected = single_stream(path)
     assert 0.9 * parts < len(split([path], parts)) <= parts
@@ -241,7 +250,7 @@ def test_a_single_bz2_stream_is_cut_at_its_blocks(tmp_path: Path, parts: int, mo
 
 
 def test_a_damaged_block_of_a_single_stream_costs_that_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dumps, "SMALLEST_PART", 200)
+    monkeypatch.setattr(units, "SMALLEST_PART", 200)
     path = tmp_path / "dump.xml.bz2"
     expected = single_stream(path)
     whole = bytearray(path.read_bytes())
@@ -265,7 +274,7 @@ def test_every_page_is_in_exactly_one_unit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: st.DataObject
 ) -> None:
     """Streams may end anywhere, also in a page or in the mark at which one begins."""
-    monkeypatch.setattr(dumps, "SMALLEST_PART", 1)
+    monkeypatch.setattr(units, "SMALLEST_PART", 1)
     files = data.draw(st.integers(1, 3))
     paths, expected = [], []
     for number in range(files):
@@ -286,10 +295,10 @@ def test_units_are_of_about_equal_size(tmp_path: Path) -> None:
     large, small = tmp_path / "large.bz2", tmp_path / "small.xml"
     large.write_bytes(b"".join(multistream(head_xml(), PAGES * 40)))
     small.write_bytes(dump_xml(PAGES * 2))
-    units = split([large, small], 8)
-    assert {unit.path for unit in units} == {large, small} and len(units) in (8, 9)
-    assert sum(unit.size for unit in units) == large.stat().st_size + small.stat().st_size
-    assert max(unit.size for unit in units) < 2.5 * min(unit.size for unit in units if unit.path == large)
+    parted = split([large, small], 8)
+    assert {unit.path for unit in parted} == {large, small} and len(parted) in (8, 9)
+    assert sum(unit.size for unit in parted) == large.stat().st_size + small.stat().st_size
+    assert max(unit.size for unit in parted) < 2.5 * min(unit.size for unit in parted if unit.path == large)
     single = tmp_path / "single.bz2"
     single.write_bytes(bz2.compress(dump_xml(PAGES)))
     assert [(unit.start, unit.end) for unit in split([single], 4)] == [(0, None)]
@@ -303,3 +312,44 @@ def test_broken_xml_in_one_unit_is_not_read_twice(tmp_path: Path) -> None:
     found = [pages_of(unit) for unit in split([path], 5)]
     assert [title for pages, _ in found for title in titles(pages)] == TITLES
     assert [kind for _, problems in found for kind in kinds(problems)] == ["broken_xml"]
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    packed=st.sampled_from(["plain", "bz2", "gz", "zst", "two gzip members", "bz2 streams that cut pages"]),
+    faults=st.lists(
+        st.tuples(
+            st.sampled_from(["flip", "cut", "double", "insert"]), st.floats(0, 1), st.binary(min_size=1, max_size=9)
+        ),
+        min_size=1,
+        max_size=4,
+    ),
+    parts=st.integers(1, 5),
+)
+def test_no_damage_is_an_error(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    packed: str,
+    faults: list[tuple[str, float, bytes]],
+    parts: int,
+) -> None:
+    """Whatever happens to a file, pages that are whole come, and something is said where some are missing."""
+    monkeypatch.setattr(units, "SMALLEST_PART", 1)
+    data = PACKED[packed](dump_xml(PAGES))
+    for fault, share, extra in faults:
+        place = 8 + int(share * (len(data) - 8))  # the first bytes say what kind of file it is
+        if fault == "flip":
+            data = data[:place] + bytes(255 - byte for byte in data[place : place + 2]) + data[place + 2 :]
+        elif fault == "cut":
+            data = data[:place]
+        elif fault == "double":
+            data = data[:place] + data
+        else:
+            data = data[:place] + extra + data[place:]
+    path = tmp_path / "dump"
+    path.write_bytes(data)
+    found, problems = pages_of(path)
+    assert len(found) >= 7 or problems or packed == "plain"
+    assert all(page.title and page.title.isprintable() for page in found)
+    for unit in split([path], parts):
+        pages_of(unit)

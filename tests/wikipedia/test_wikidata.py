@@ -2,14 +2,19 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import itertools
 import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from hf_corefel.wikipedia import units
 from hf_corefel.wikipedia.problems import Problem, WikipediaError
+from hf_corefel.wikipedia.units import lines_of, split
 from hf_corefel.wikipedia.wikidata import Item, coarse_type, read_items
 
 
@@ -78,6 +83,11 @@ def test_another_language_and_labels_of_all_languages(tmp_path: Path) -> None:
     assert read(tmp_path / "a.json", [cologne], "zh-min-nan")[0][0].title == "Köln"
 
 
+def test_control_characters_and_halves_of_characters(tmp_path: Path) -> None:
+    found, problems = read(tmp_path / "a.json", [item("Q1", "A\x07B \ud800", title="\U0001f600\n")])
+    assert not problems and (found[0].label, found[0].title) == ("A B", "\U0001f600")
+
+
 def test_types_by_class_then_by_description(tmp_path: Path) -> None:
     entities = [
         item("Q1", classes=[statement("Q5", "deprecated"), statement("Q515")]),
@@ -100,6 +110,7 @@ BAD_LINES = {
     "no id": "{}",
     "an id that is no text": '{"id": 5}',
     "labels that are none": '{"id": "Q1", "labels": {"en": "Oslo"}}',
+    "a label that is no text": '{"id": "Q1", "labels": {"en": {"value": null}}}',
     "claims that are none": '{"id": "Q1", "claims": {"P31": [7]}}',
     "too deep": "[" * 100_000,
 }
@@ -126,6 +137,46 @@ def test_packed_and_truncated_dumps(tmp_path: Path, suffix: str) -> None:
     assert qids == [f"Q{number}" for number in range(1, len(qids) + 1)]
     assert ([problem.kind for problem in problems] == ["truncated"]) == (suffix == "cut")
     assert len(qids) == 4000 or suffix == "cut"
+
+
+def test_items_without_an_article_may_be_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "wikidata.json"
+    read(path, [item("Q1", "One"), item("Q2", "Two", title="Two"), item("Q3", "enwiki"), "{}"])
+    problems: list[Problem] = []
+    found = read_items(path, only_with_article=True, on_problem=problems.append)
+    assert [item.qid for item in found] == ["Q2"] and not problems
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    lengths=st.lists(st.integers(0, 90), min_size=1, max_size=20),
+    parts=st.integers(1, 30),
+    packing=st.sampled_from(["plain", "streams", "stream"]),
+    cuts=st.lists(st.integers(0, 1500), max_size=8),
+)
+def test_every_line_is_in_exactly_one_unit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lengths: list[int], parts: int, packing: str, cuts: list[int]
+) -> None:
+    monkeypatch.setattr(units, "SMALLEST_PART", 1)
+    lines = [f"{number} {'x' * length}".encode() for number, length in enumerate(lengths)]
+    text = b"\n".join(lines)
+    pieces = [text[start:end] for start, end in itertools.pairwise([0, *sorted(cuts), len(text)])]
+    path = tmp_path / "lines"
+    path.write_bytes(
+        {"plain": text, "stream": bz2.compress(text), "streams": b"".join(map(bz2.compress, pieces))}[packing]
+    )
+    found = [line for unit in split([path], parts) for _, line in lines_of(unit, pytest.fail)]
+    assert found == lines
+
+
+def test_units_of_a_single_stream_hold_all_items(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(units, "SMALLEST_PART", 1)
+    path = tmp_path / "wikidata.json.bz2"
+    lines = b",\n".join(json.dumps(item(f"Q{number}", f"L{number}" * 40)).encode() for number in range(1, 2001))
+    path.write_bytes(bz2.compress(b"[\n" + lines + b"\n]\n", 1))
+    parted = split([path], 6)
+    assert len(parted) == 6
+    assert [found.qid for unit in parted for found in read_items(unit)] == [f"Q{number}" for number in range(1, 2001)]
 
 
 def test_what_is_no_wikidata_dump_is_said(tmp_path: Path) -> None:

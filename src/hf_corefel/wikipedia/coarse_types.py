@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from .type_words import CARRIERS, INFOBOXES, NOUNS, PHRASES
+from ..utils.word_lists import DETERMINERS, POSSESSIVE_DETERMINERS
+from .type_words import ABSTRACT, CARRIERS, INFOBOXES, NOUNS, PHRASES
 
 __all__ = ["type_by_description", "type_by_hints", "type_by_lead"]
 
@@ -39,7 +40,10 @@ _DATES = re.compile(
 _ARTICLES = re.compile(
     r"^(?:\([^()]*\)\s*)?(?:(?:the|an?|one of the|any of various|any of several)\s+)?", re.IGNORECASE
 )
+_BRACKETS = re.compile(r"\([^()]*\)")
+_INITIALS = re.compile(r"\b(?:[A-Z]\.){2,}")  # "a U.S. state" does not end at its dots
 _WORD = re.compile(r"[^\W_][\w'’.\-]*")
+_DETERMINERS = DETERMINERS | POSSESSIVE_DETERMINERS
 _LONGEST = 400
 _MOST_PHRASES = 4
 
@@ -99,14 +103,16 @@ def _type_of_phrase(text: str, *, article: str) -> str | None:
     says that it is a person.
     """
     found: str | None = None
+    text = _INITIALS.sub(lambda initials: initials[0].replace(".", ""), _BRACKETS.sub(" ", text))
     partitive = article.startswith(("one of", "any of"))
     for _ in range(_MOST_PHRASES):
         words, after, text = _next_phrase(text)
-        if after == "of" and words and (partitive or _singular(words[-1]) in CARRIERS):
-            counted = _known(_next_phrase(_ARTICLES.sub("", text))[0])  # "a series of films": the films
-            if counted:
-                return found or counted
-        kind = _known(words)
+        head = _singular(words[-1]) if words else ""
+        if after == "of" and words and (partitive or head in CARRIERS):
+            return found or _known(_next_phrase(_ARTICLES.sub("", text))[0])  # "a series of films": the films
+        # "A state of mind" is no place, "a state of Germany" is one.
+        common = after == "of" and text.removeprefix("the ")[:1].islower()
+        kind = "other" if common and head in ABSTRACT else _known(words)
         if kind == "person" or (kind and found in (None, "other")):
             found = kind
         if words and after not in ("and", "or", "/", ","):
@@ -119,8 +125,13 @@ def _next_phrase(text: str) -> tuple[list[str], str, str]:
     end = _PHRASE_END.search(text)
     phrase = text[: end.start()] if end else text
     words = [word.rstrip(".'’") for word in _WORD.findall(phrase.lower())]
-    while len(words) > 1 and words[-1].endswith(("ly", "ing")) and _known(words) is None:
-        words.pop()  # "a country primarily", "a team representing Italy"
+    for number in range(1, len(words)):
+        # "a country primarily", "a people inhabiting the region", but "a casino banking game"
+        followed = words[number + 1 : number + 2]
+        ends = not followed or followed[0] in _DETERMINERS or _known(words) is None
+        if words[number].endswith(("ly", "ing")) and words[number] not in _TYPE_OF and ends and _known(words[:number]):
+            words = words[:number]
+            break
     return words, end[0] if end else "", text[end.end() :].lstrip() if end else ""
 
 

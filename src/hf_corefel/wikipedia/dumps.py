@@ -8,27 +8,22 @@ it, nothing grows with the dump, and no entity can be declared by a dump, as dec
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
 import xml.etree.ElementTree as ElementTree
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from .bz2_blocks import unpacked_blocks
 from .problems import OnProblem, Problem, ProblemKind, WikipediaError, ignore_problem
 from .site import ENGLISH_NAMESPACES, LONGEST_TITLE, Site
-from .streams import compression_of, stream_starts, unpacked
+from .streams import unpacked
+from .units import Unit, pieces_of, split
 
-__all__ = ["MAX_PAGE_BYTES", "SMALLEST_PART", "Page", "Unit", "read_pages", "read_site", "split"]
+__all__ = ["MAX_PAGE_BYTES", "Page", "Unit", "read_pages", "read_site", "split"]
 
 # MediaWiki saves no text above 2 MiB, which escaping may make a few times longer.
 MAX_PAGE_BYTES = 16 << 20
-SMALLEST_PART = 4 << 20
-"""Bytes below which a single bz2 stream is not cut: a few of its blocks."""
 _HEAD_BYTES = 1 << 20  # in which the head of a dump ends
 _FIRST_BYTES = 1 << 12  # in which a page's title stands
 _PAGE = re.compile(rb"<page[\s>]")
@@ -58,23 +53,6 @@ class Page(NamedTuple):
     offset: int
     """For messages: the byte of the unpacked XML at which the page begins, counted from the unit's or file's start."""
     model: str = "wikitext"
-
-
-@dataclass(frozen=True, slots=True)
-class Unit:
-    """A part of a dump file for one process: the pages that begin in some of its bytes."""
-
-    path: Path
-    start: int = 0
-    end: int | None = None
-    """Before which byte of the file the last stream or block, in a plain file the last page, begins; None: the end."""
-    blocks: bool = False
-    """Whether it is a part of one single bz2 stream: the blocks that begin in these bytes."""
-
-    @property
-    def size(self) -> int:
-        """Bytes of the file that it stands for."""
-        return (self.path.stat().st_size if self.end is None else self.end) - self.start
 
 
 def read_site(path: str | Path) -> Site:
@@ -132,51 +110,6 @@ def _head(path: Path) -> bytes:
     return head
 
 
-def split(paths: Iterable[str | Path], parts: int) -> list[Unit]:
-    """Cut dumps into units of about equal size for worker processes; every page is in exactly one.
-
-    Plain files are cut anywhere, bz2 files where a stream begins (those named ``multistream`` have one for every 100
-    pages) or, when they are one single stream, where a block of it begins. Others are one unit each.
-
-    Args:
-        paths: The dump's files.
-        parts: Units that are wanted; there are fewer where files cannot be cut so often, more where there are more
-            files.
-    """
-    files = [Path(path) for path in paths]
-    total = sum(path.stat().st_size for path in files)
-    target = max(1, -(-total // max(1, parts)))
-    units: list[Unit] = []
-    for path in files:
-        size = path.stat().st_size
-        pieces = min(max(1, parts), max(1, round(size / target)))
-        units += _units(path, size, pieces)
-    return units
-
-
-def _units(path: Path, size: int, pieces: int) -> list[Unit]:
-    compression = compression_of(path)
-    if pieces == 1 or compression in ("gz", "zst"):
-        return [Unit(path)]
-    blocks = False
-    if compression == "bz2":
-        starts = stream_starts(path)
-        blocks = len(starts) == 1
-        if blocks:
-            pieces = max(1, min(pieces, size // SMALLEST_PART))
-    cuts = [size * piece // pieces for piece in range(1, pieces)]
-    if compression == "bz2" and not blocks:
-        cuts = _at_streams(cuts, starts)
-    bounds: list[int | None] = [0, *sorted({cut for cut in cuts if cut > 0}), None]
-    blocks = blocks and len(bounds) > 2
-    return [Unit(path, start or 0, end, blocks) for start, end in itertools.pairwise(bounds)]
-
-
-def _at_streams(cuts: Iterable[int], starts: list[int]) -> list[int]:
-    found = (bisect_left(starts, cut) for cut in cuts)
-    return [starts[index] for index in found if index < len(starts)]
-
-
 def read_pages(source: str | Path | Unit, *, on_problem: OnProblem = ignore_problem) -> Iterator[Page]:
     """Read the pages of a dump or of one unit of it.
 
@@ -202,9 +135,7 @@ class _Buffer:
     """The unpacked bytes that are still needed, and where they stand."""
 
     def __init__(self, unit: Unit, on_problem: OnProblem) -> None:
-        unpack = unpacked_blocks if unit.blocks else unpacked
-        self._pieces = unpack(unit.path, on_problem, unit.start)
-        self._end = unit.end
+        self._pieces = pieces_of(unit, on_problem)
         self.held = bytearray()
         self.offset = 0
         """Of the first held byte in what the unit unpacks to."""
@@ -214,18 +145,12 @@ class _Buffer:
         """Whether something before the newest piece could not be unpacked."""
         self.ends_in_gap = False
         """Whether nothing was unpacked after what could not be."""
-        self._compressed = compression_of(unit.path) != ""
 
     def more(self) -> bool:
         """Append the next piece; False at the end, or, with `lost`, before a gap."""
-        for position, piece in self._pieces:
-            total = self.offset + len(self.held)
-            if self._end is not None and self.limit == math.inf:
-                if self._compressed:
-                    if position >= self._end:
-                        self.limit = total
-                elif position + len(piece) >= self._end:
-                    self.limit = total + self._end - position
+        for beyond, piece in self._pieces:
+            if beyond and self.limit == math.inf:
+                self.limit = self.offset + len(self.held)
             self.ends_in_gap = not piece
             if not piece:
                 self.lost = True

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from .problems import OnProblem, Problem, WikipediaError, ignore_problem
-from .streams import unpacked_lines
+from .units import Unit, lines_of
 
 __all__ = ["read_qids"]
 
@@ -35,7 +35,7 @@ def read_qids(path: str | Path, *, on_problem: OnProblem = ignore_problem) -> It
     """
     path = Path(path)
     inserts = False
-    for number, line in unpacked_lines(path, on_problem):
+    for where, line in lines_of(Unit(path), on_problem):
         if not line.startswith(b"INSERT INTO") or _TABLE not in line[:100]:
             continue
         inserts = True
@@ -46,7 +46,7 @@ def read_qids(path: str | Path, *, on_problem: OnProblem = ignore_problem) -> It
             if found is None:
                 shown = (row[3] or b"").decode("utf-8", "replace")[:60]
                 message = f'page {int(row[1])} has the Wikidata item "{shown}", which is no QID; it is left out'
-                on_problem(Problem("bad_line", f"{path}, line {number}", message))
+                on_problem(Problem("bad_line", where, message))
                 continue
             yield int(row[1]), found[1].decode().upper()
     if not inserts:

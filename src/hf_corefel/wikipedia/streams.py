@@ -14,16 +14,16 @@ from typing import BinaryIO
 
 from .problems import OnProblem, Problem, WikipediaError
 
-__all__ = ["BZ2_STREAM", "compression_of", "stream_starts", "unpacked", "unpacked_lines"]
+__all__ = ["BZ2_STREAM", "compression_of", "stream_starts", "unpacked"]
 
 # The head of a bz2 stream that holds something: its mark, the block size and the mark of the first block. An empty
 # stream lacks the last, but nothing begins in it.
 BZ2_STREAM = re.compile(rb"BZh[1-9]1AY&SY")
 _LONGEST_HEAD = 10
 _READ = 1 << 18
+_READ_ZSTANDARD = 1 << 14  # which unpacks to half a gibibyte at worst
 # So that a small file that unpacks to very much is unpacked in pieces.
 _PIECE = 1 << 20
-_LONGEST_LINE = 64 << 20
 
 
 def compression_of(path: Path) -> str:
@@ -187,47 +187,26 @@ def _zstandard(path: Path, file: BinaryIO, on_problem: OnProblem) -> Iterator[tu
         raise WikipediaError(
             f"{path}: reading .zst needs the package zstandard: pip install 'hf-corefel[wikipedia]'"
         ) from error
-    reader = zstandard.ZstdDecompressor(max_window_size=1 << 31).stream_reader(file, read_across_frames=True)
-    try:
-        while piece := reader.read(_PIECE):
-            yield 0, piece
-    except zstandard.ZstdError as error:
-        message = f"{error}; what follows is left out, as zstandard has no place to go on from"
-        on_problem(Problem("damaged", f"{path}, byte {file.tell()}", message))
-        yield 0, b""
-
-
-def unpacked_lines(path: Path, on_problem: OnProblem, longest: int = _LONGEST_LINE) -> Iterator[tuple[int, bytes]]:
-    """Unpack a file line by line.
-
-    Args:
-        path: The file.
-        on_problem: Told of what could not be unpacked, and of lines that are too long, which are left out.
-        longest: Bytes of the longest line that is given.
-
-    Yields:
-        The line's number, from 1, and the line without its end.
-    """
-    held: list[bytes] = []
-    size = 0
-    number = 1
-    cut = False  # whether a part of this line could not be unpacked
-    for _, piece in unpacked(path, on_problem):
-        cut = cut or not piece
-        *ended, rest = piece.split(b"\n")
-        for end in ended:
-            size += len(end)
-            if not cut and size <= longest:
-                yield number, b"".join([*held, end])
-            elif not cut:
-                message = f"the line has {size:,} bytes, more than {longest:,}; it is left out"
-                on_problem(Problem("too_big", f"{path}, line {number}", message))
-            held, size, cut = [], 0, False
-            number += 1
-        size += len(rest)
-        if size <= longest:
-            held.append(rest)
-        else:
-            held = []
-    if size and not cut and size <= longest:
-        yield number, b"".join(held)
+    # The package's readers take the end of a cut file for its end; these objects unpack all that they are given.
+    waiting = file.read(_READ_ZSTANDARD)
+    position = 0
+    while waiting:
+        frame = position
+        unpacker = zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj()
+        try:
+            while not unpacker.eof:
+                if not waiting:
+                    message = "the file ends in the midst of a zstandard frame; what came before is read"
+                    on_problem(Problem("truncated", f"{path}, byte {position}", message))
+                    yield frame, b""
+                    return
+                piece = unpacker.decompress(waiting)
+                position += len(waiting) - len(unpacker.unused_data)
+                waiting = unpacker.unused_data or file.read(_READ_ZSTANDARD)
+                if piece:
+                    yield frame, piece
+        except zstandard.ZstdError as error:
+            message = f"{error}; what follows is left out, as zstandard has no place to go on from"
+            on_problem(Problem("damaged", f"{path}, byte {position}", message))
+            yield frame, b""
+            return

@@ -1,8 +1,10 @@
 """Take comments, templates and extension tags out of wikitext; the few templates that are text leave their text.
 
-One pass with a stack of bounded depth, so that time grows as the text does, whatever it holds. (mwparserfromhell, the
-parser most in use, takes minutes for 60,000 characters of ``<b><b><b>...``, and cannot be interrupted in them. It
-serves as the oracle in the tests.)
+One pass with a stack of bounded depth, so that time grows as the text does, whatever it holds. That is why no parser of
+others stands here: mwparserfromhell, the one most in use, reads two million characters a second of real articles, but
+needs 10 seconds for 60,000 characters of ``<b><b>...``, four times that for twice as many, and cannot be interrupted
+meanwhile; nor does it tell captions from options of files or other languages from articles. It is the oracle in the
+tests, which find the same links.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..utils.word_lists import word_set
 
-__all__ = ["CARRIERS", "INFOBOXES", "NOUNS", "PHRASES"]
+__all__ = ["ABSTRACT", "CARRIERS", "INFOBOXES", "NOUNS", "PHRASES"]
 
 NOUNS = {
     "person": word_set("""
@@ -115,7 +115,7 @@ NOUNS = {
         hoax lawsuit verdict biennale
     """),
     "product": word_set("""
-        product brand software application app browser console smartphone phone tablet computer laptop microprocessor
+        product brand software app browser console smartphone phone tablet computer laptop microprocessor
         processor chip car automobile sedan suv truck motorcycle locomotive aircraft airplane airliner fighter bomber
         helicopter missile rocket spacecraft satellite rifle pistol gun submarine battleship cruiser destroyer frigate
         ship vessel yacht tank drug medication vaccine antibiotic typewriter synthesizer handgun revolver carbine
@@ -153,6 +153,8 @@ CARRIERS = word_set("""
     one type kind form sort class series pair branch range group edition variety variant version member-species
     part name group-of collection any
 """)
+# Nouns that stand for no place or event of their own before "of" and a common noun.
+ABSTRACT = word_set("state unit order body invasion attack fire crisis area region district range seat channel spring")
 PHRASES = {
     "civil war": "event", "football season": "event", "grand prix": "event", "public holiday": "event",
     "space mission": "event", "sports season": "event", "summer olympics": "event", "tennis tournament": "event",
@@ -199,7 +201,9 @@ PHRASES = {
     "shopping mall": "place", "sports center": "place", "sports centre": "place", "star system": "place",
     "state capital": "place", "state of": "place", "town hall": "place", "train station": "place",
     "weather station": "place", "wine region": "place", "artificial satellite": "product", "board game": "product",
-    "car brand": "product", "card game": "product", "computer program": "product", "computer virus": "product",
+    "car brand": "product", "card game": "product", "computer program": "product",
+    "web application": "product", "mobile application": "product", "software application": "product",
+    "computer virus": "product",
     "fighter aircraft": "product", "game engine": "product", "markup language": "product", "mobile phone": "product",
     "operating system": "product", "programming language": "product", "rocket engine": "product",
     "role-playing game": "product", "search engine": "product", "social network": "product", "soft drink": "product",

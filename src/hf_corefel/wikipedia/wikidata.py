@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 from .coarse_types import type_by_description
 from .item_classes import CLASSES, NO_ENTITIES
 from .problems import OnProblem, Problem, WikipediaError, ignore_problem
-from .streams import unpacked_lines
+from .units import Unit, lines_of
 
 __all__ = ["Item", "coarse_type", "read_items"]
 
 _QID = re.compile(r"Q[1-9]\d{0,18}")
+_NO_CHARACTER = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
 _INSTANCE_OF = "P31"
 # Where types differ, the one that is first here holds: a museum is a place before it is an organization's name.
 _ORDER = ("person", "species", "event", "work", "organization", "place", "product", "other")
@@ -41,12 +42,21 @@ class Item(NamedTuple):
     """False for what only serves wikis: disambiguation pages, categories, templates, lists."""
 
 
-def read_items(path: str | Path, language: str = "en", *, on_problem: OnProblem = ignore_problem) -> Iterator[Item]:
+def read_items(
+    source: str | Path | Unit,
+    language: str = "en",
+    *,
+    on_problem: OnProblem = ignore_problem,
+    only_with_article: bool = False,
+) -> Iterator[Item]:
     """Read the items of a Wikidata JSON dump.
 
     Args:
-        path: ``*-all.json``, packed as bz2, gz or zst, or plain: an array with an item a line, or JSON lines.
+        source: ``*-all.json``, packed as bz2, gz or zst, or plain: an array with an item a line, or JSON lines. Or a
+            unit of it (`dumps.split`).
         language: Code of the language of labels, aliases and descriptions and of the Wikipedia, such as ``en``.
+        only_with_article: Passes over items without an article in that Wikipedia before they are parsed, which most of
+            the time would go to.
         on_problem: Told of lines that are no item, which are left out.
 
     Yields:
@@ -56,28 +66,34 @@ def read_items(path: str | Path, language: str = "en", *, on_problem: OnProblem 
         WikipediaError: When no line of the file is an entity of Wikidata.
         OSError: When it cannot be read.
     """
-    path = Path(path)
+    unit = source if isinstance(source, Unit) else Unit(Path(source))
     wiki = language.replace("-", "_") + "wiki"
+    has_article = f'"{wiki}"'.encode()
     entities = 0
-    for number, line in unpacked_lines(path, on_problem):
-        line = line.strip().removesuffix(b",").strip()
+    for where, line in lines_of(unit, on_problem):
+        line = line.strip().removesuffix(b",").removeprefix(b"\xef\xbb\xbf").strip()
         if line in (b"", b"[", b"]"):
             continue
+        if only_with_article and has_article not in line and line.startswith(b"{"):
+            entities += 1
+            continue
         try:
-            entity = json.loads(line.removeprefix(b"\xef\xbb\xbf"))
+            entity = json.loads(line)
             entity_id = entity["id"]
             if not isinstance(entity_id, str):
                 raise TypeError("its id is no text")
             item = _item(entity, language, wiki) if _QID.fullmatch(entity_id) else None
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            message = f"the line is no entity of Wikidata ({_said(error)}); it is left out"
-            on_problem(Problem("bad_line", f"{path}, line {number}", message))
+            on_problem(
+                Problem("bad_line", where, f"the line is no entity of Wikidata ({_said(error)}); it is left out")
+            )
             continue
         entities += 1
-        if item is not None:
+        if item is not None and (item.title or not only_with_article):
             yield item
-    if not entities:
-        raise WikipediaError(f"{path}: has no line that is an entity of Wikidata; give its JSON dump (*-all.json.bz2)")
+    if not entities and unit.start == 0 and unit.end is None:
+        message = "has no line that is an entity of Wikidata; give its JSON dump (*-all.json.bz2)"
+        raise WikipediaError(f"{unit.path}: {message}")
 
 
 def coarse_type(instance_of: Iterable[str]) -> str | None:
@@ -96,7 +112,7 @@ def _item(entity: Mapping[str, Any], language: str, wiki: str) -> Item:
     title = _mapping(entity, "sitelinks").get(wiki)
     return Item(
         qid=entity["id"],
-        title=str(title["title"]) if title else None,
+        title=_string(title["title"]) if title else None,
         label=_text(entity, "labels", language),
         aliases=_aliases(entity, language),
         description=_text(entity, "descriptions", language),
@@ -113,12 +129,23 @@ def _text(entity: Mapping[str, Any], field: str, language: str) -> str:
     """Return a label or description in a language, or the one that Wikidata gives for all languages (``mul``)."""
     texts = _mapping(entity, field)
     found = texts.get(language) or texts.get("mul")
-    return str(found["value"]) if found else ""
+    return _string(found["value"]) if found else ""
+
+
+def _string(value: Any) -> str:
+    """Return a text without control characters and halves of characters, which other formats cannot hold.
+
+    Raises:
+        TypeError: When it is no text.
+    """
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r:.60} is no text")
+    return _NO_CHARACTER.sub(" ", value).strip()
 
 
 def _aliases(entity: Mapping[str, Any], language: str) -> list[str]:
     texts = _mapping(entity, "aliases")
-    found = [str(alias["value"]) for code in (language, "mul") for alias in texts.get(code) or ()]
+    found = [_string(alias["value"]) for code in (language, "mul") for alias in texts.get(code) or ()]
     return list(dict.fromkeys(found))
 
 

@@ -1,7 +1,7 @@
 """Turn wikitext into plain text with its links, in time that grows as the text does.
 
-Links are marked in the text while it is cleaned and read off at the end, so that what a link shows always stands in the
-plain text as it is given.
+`templates` says why this is no parser of others. Links are marked in the text while it is cleaned and read off at the
+end, so that what a link shows always stands in the plain text as it is given.
 """
 
 from __future__ import annotations
