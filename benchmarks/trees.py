@@ -45,13 +45,13 @@ class Document(NamedTuple):
 
     root: Tensor
     pairs: Tensor
-    candidates: Tensor
-    entity_ids: Tensor
+    candidate_scores: Tensor
+    candidate_rows: Tensor
     gold_clusters: Tensor
     gold_entities: Tensor
 
     def distribution(self) -> SpanningTreeDistribution:
-        return SpanningTreeDistribution(self.root, self.pairs, self.candidates, self.entity_ids)
+        return SpanningTreeDistribution(self.root, self.pairs, self.candidate_scores, self.candidate_rows)
 
 
 def document(spans: int, std: float, tight: float = 0.0, seed: int = 0) -> Document:
@@ -69,9 +69,9 @@ def document(spans: int, std: float, tight: float = 0.0, seed: int = 0) -> Docum
         return torch.randn(*shape, generator=generator) * std
 
     clusters = torch.arange(spans) // 4
-    entity_ids = torch.randint(ENTITIES, (spans, CANDIDATES), generator=generator)
+    candidate_rows = torch.randint(ENTITIES, (spans, CANDIDATES), generator=generator)
     linked = clusters % 2 == 0
-    entities = torch.where(linked, entity_ids[clusters * 4, 0], -1)
+    entities = torch.where(linked, candidate_rows[clusters * 4, 0], -1)
     clusters[: spans // 6] = -1
     entities[: spans // 6] = -1
     pairs = normal(spans, spans) + tight * ((clusters[:, None] == clusters) & (clusters >= 0))
@@ -79,10 +79,10 @@ def document(spans: int, std: float, tight: float = 0.0, seed: int = 0) -> Docum
     for cluster in clusters[clusters >= 0].unique().tolist():
         members = (clusters == cluster).nonzero().flatten()
         if entities[members[0]] >= 0:
-            entity_ids[members[0], 0] = entities[members[0]]
+            candidate_rows[members[0], 0] = entities[members[0]]
     parts = normal(spans), pairs, normal(spans, CANDIDATES)
     root, pairs, candidates = (part[None].requires_grad_() for part in parts)
-    return Document(root, pairs, candidates, entity_ids[None], clusters[None], entities[None])
+    return Document(root, pairs, candidates, candidate_rows[None], clusters[None], entities[None])
 
 
 def our_loss(doc: Document) -> Tensor:
@@ -93,7 +93,7 @@ def our_loss(doc: Document) -> Tensor:
 def lu_loss(doc: Document) -> Tensor:
     """The same loss from two determinants of size N."""
     n = doc.root.shape[1]
-    root, pairs, candidates = doc.root[0].double(), doc.pairs[0].double(), doc.candidates[0].double()
+    root, pairs, candidates = doc.root[0].double(), doc.pairs[0].double(), doc.candidate_scores[0].double()
     rho = torch.logsumexp(torch.cat([root[:, None], candidates], dim=1), dim=1)
     top = torch.maximum(rho, pairs.masked_fill(torch.eye(n, dtype=torch.bool), -math.inf).amax(dim=0)).detach()
     weights = torch.exp(pairs - top).masked_fill(torch.eye(n, dtype=torch.bool), 0.0)
@@ -101,7 +101,7 @@ def lu_loss(doc: Document) -> Tensor:
 
     clusters, entities = doc.gold_clusters[0], doc.gold_entities[0]
     clusters = torch.where(clusters < 0, n + torch.arange(n), clusters)
-    gold_candidates = (doc.entity_ids[0] == entities[:, None]) & (entities >= 0)[:, None]
+    gold_candidates = (doc.candidate_rows[0] == entities[:, None]) & (entities >= 0)[:, None]
     linked = torch.exp(candidates.masked_fill(~gold_candidates, -math.inf) - top[:, None]).sum(dim=1)
     inside = weights * (clusters[:, None] == clusters)
     matrix = torch.diag(inside.sum(dim=0) + linked) - inside
@@ -140,7 +140,7 @@ def loss_times(loss: Callable[[Document], Tensor], doc: Document, repeats: int) 
         start = time.perf_counter()
         value = loss(doc)
         middle = time.perf_counter()
-        torch.autograd.grad(value, [doc.root, doc.pairs, doc.candidates])
+        torch.autograd.grad(value, [doc.root, doc.pairs, doc.candidate_scores])
         end = time.perf_counter()
         times.append((middle - start, end - middle, end - start))
     forward, backward, both = (min(column) * 1e3 for column in zip(*times, strict=True))
@@ -163,7 +163,7 @@ def networkx_decode(doc: Document) -> None:
     n = doc.root.shape[1]
     graph.add_weighted_edges_from(("root", j, weight) for j, weight in enumerate(doc.root[0].tolist()))
     for j in range(n):
-        for entity, weight in zip(doc.entity_ids[0, j].tolist(), doc.candidates[0, j].tolist(), strict=True):
+        for entity, weight in zip(doc.candidate_rows[0, j].tolist(), doc.candidate_scores[0, j].tolist(), strict=True):
             graph.add_edge("root", ("entity", entity), weight=0.0)
             graph.add_edge(("entity", entity), j, weight=weight)
     pairs = doc.pairs[0].tolist()
@@ -218,7 +218,7 @@ def path(doc: Document) -> str:
 
 def folded(doc: Document) -> np.ndarray:
     """Log-weights [N + 1, N] with the candidates folded into the root."""
-    above = torch.cat([doc.root[0][:, None], doc.candidates[0]], dim=1).double().logsumexp(dim=1)
+    above = torch.cat([doc.root[0][:, None], doc.candidate_scores[0]], dim=1).double().logsumexp(dim=1)
     return torch.cat([doc.pairs[0].double(), above[None]]).detach().numpy()
 
 

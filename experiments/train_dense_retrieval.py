@@ -77,9 +77,9 @@ def encode(arguments: argparse.Namespace) -> None:
                 if mention.offsets in place:
                     entity_of[place[mention.offsets]] = -1 if known is None else known
         candidates = (
-            np.where(encoded.candidates[rows] < 0, -1, encoded.entity_ids[encoded.candidates[rows].clip(0)])
+            np.where(encoded.candidate_rows[rows] < 0, -1, encoded.entity_ids[encoded.candidate_rows[rows].clip(0)])
             if len(encoded.entity_ids)
-            else np.full((len(rows), encoded.candidates.shape[1]), -1)
+            else np.full((len(rows), encoded.candidate_rows.shape[1]), -1)
         )
         content = {
             "vectors": vectors.numpy().astype(np.float16),

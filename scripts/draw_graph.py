@@ -69,7 +69,7 @@ def _edges() -> Iterator[Edge]:
         yield Edge(ROOT_PLACE, end, probability, parents[j] == size, root_bends[j], root_labels[j])
         for k, e in enumerate(CANDIDATE_IDS[j]):
             if e >= 0:
-                probability = float(marginals.candidates[0, j, k])
+                probability = float(marginals.candidate_probabilities[0, j, k])
                 end = (SPAN_PLACES[j][0] + (-0.18, 0.14)[k], SPAN_PLACES[j][1] + 0.21)
                 yield Edge(_below(ENTITY_PLACES[e]), end, probability, parents[j] == size + 1 + k)
         for i in range(size):

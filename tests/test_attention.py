@@ -30,7 +30,7 @@ def scores(annotate: Any) -> torch.Tensor:
     """Pair scores of a batch whose windows differ in length."""
     with torch.no_grad():
         output = annotate.model(**annotate.processor([TEXT, "Moss left Bergen."]))
-    return output.pair[output.kept >= 0]
+    return output.pair[output.retained >= 0]
 
 
 @pytest.mark.parametrize("attention", ["eager", pytest.param("flex_attention", marks=pytest.mark.slow)])

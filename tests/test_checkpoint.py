@@ -219,6 +219,6 @@ def test_texts_without_words_are_read_too(pipeline: CorefELPipeline) -> None:
     for text in ("", " \n"):
         batch = pipeline.processor([text], gold=True)
         output = pipeline.model(**batch.inputs)
-        assert output.kept.shape == (1, 0)
+        assert output.retained.shape == (1, 0)
         assert output.loss.item() == 0.0
     assert pipeline(["", "Berlin is here."])[0]["clusters"] == []  # type: ignore[index]

@@ -80,7 +80,7 @@ def test_all_heads_are_compiled(
         for documents in (tiny_documents, [TEXT] * 2):
             batch = processor(documents)
             one, other = model(**batch), compiled(**batch)
-            assert torch.equal(one.kept, other.kept)
+            assert torch.equal(one.retained, other.retained)
             for name in one:
                 torch.testing.assert_close(other[name], one[name], rtol=1e-5, atol=1e-5)
     try:

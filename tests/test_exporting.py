@@ -34,8 +34,8 @@ def check_equal(model: Any, program: Any, batch: Any) -> None:
     """Check that a graph keeps the model's spans and gives them the model's scores."""
     with torch.no_grad():
         expected, found = model(**batch), program(**batch)
-    assert torch.equal(found["kept"], expected.kept)
-    real = expected.kept >= 0
+    assert torch.equal(found["retained"], expected.retained)
+    real = expected.retained >= 0
     pairs = real.unsqueeze(1) & real.unsqueeze(2)
     assert set(found) == set(expected)
     for name, value in expected.items():
@@ -68,7 +68,7 @@ import sys, torch, hf_corefel
 from hf_corefel import CorefELModel
 program, inputs, expected = torch.export.load(sys.argv[1]).module(), *torch.load(sys.argv[2])
 found = program(**inputs)
-assert torch.equal(found["kept"], expected["kept"])
+assert torch.equal(found["retained"], expected["retained"])
 torch.testing.assert_close(found["link"], expected["link"], rtol=1e-6, atol=1e-6)
 """
 

@@ -77,11 +77,11 @@ def test_loss_is_the_weighted_sum_of_its_parts(
         total += -(target * score.sigmoid().log() + (1 - target) * (-score).sigmoid().log()).sum()
     torch.testing.assert_close(output.mention_loss, total / 3)
     gold = GoldClustering(
-        inputs["gold_clusters"].gather(1, output.kept.clamp(min=0)),
-        inputs["gold_entities"].gather(1, output.kept.clamp(min=0)),
-    ).within(output.kept >= 0)
+        inputs["gold_clusters"].gather(1, output.retained.clamp(min=0)),
+        inputs["gold_entities"].gather(1, output.retained.clamp(min=0)),
+    ).within(output.retained >= 0)
     scores = model.edge_scores(output)
-    gold, _ = gold.restrict_to_reachable(scores.entity_ids, scores.mask)
+    gold, _ = gold.restrict_to_reachable(scores.candidate_rows, scores.mask)
     torch.testing.assert_close(output.head_loss, model.head.loss(scores, gold).float())
     torch.testing.assert_close(output.loss, 0.5 * output.mention_loss + output.head_loss)
     assert output["loss"] is output[0] is output.to_tuple()[0] is output.loss
@@ -111,13 +111,13 @@ def test_half_precision_scores_reach_the_head_in_single(
     torch.testing.assert_close(output.loss, model(**inputs).loss, rtol=0.1, atol=0)
 
 
-def _fields_of(output: CorefELOutput, b: int, spans: int, kept: int) -> dict[str, Tensor]:
-    fields = {"span_scores": output.span_scores[b, :spans], "kept": output.kept[b, :kept]}
+def _fields_of(output: CorefELOutput, b: int, spans: int, retained: int) -> dict[str, Tensor]:
+    fields = {"span_scores": output.span_scores[b, :spans], "retained": output.retained[b, :retained]}
     for name in ("mention", "link", "root_pair", "nil"):
         value = getattr(output, name)
         if value is not None:
-            fields[name] = value[b, :kept]
-    return fields | {"pair": output.pair[b, :kept, :kept]}
+            fields[name] = value[b, :retained]
+    return fields | {"pair": output.pair[b, :retained, :retained]}
 
 
 @pytest.mark.parametrize("head", HEADS)
@@ -145,9 +145,9 @@ def test_scores_do_not_depend_on_the_batch(
             output = model(**processor([texts[i] for i in order]).inputs)
             assert [decoded[i] for i in order] == decode_batch(model, output)[1]
             for b, i in enumerate(order):
-                spans, kept = len(alone[i].documents[0].spans), single[i].kept.shape[1]
-                assert (output.kept[b, kept:] == -1).all()
-                left, right = _fields_of(output, b, spans, kept), _fields_of(single[i], 0, spans, kept)
+                spans, retained = len(alone[i].documents[0].spans), single[i].retained.shape[1]
+                assert (output.retained[b, retained:] == -1).all()
+                left, right = _fields_of(output, b, spans, retained), _fields_of(single[i], 0, spans, retained)
                 for name in right:
                     k = min(left[name].shape[-1], right[name].shape[-1]) if name == "link" else None
                     torch.testing.assert_close(

@@ -35,7 +35,7 @@ def surfaces(encoded: EncodedDocument) -> list[str]:
 
 def candidates_of(encoded: EncodedDocument, offsets: tuple[int, int]) -> dict[str, float]:
     row = [tuple(o) for o in encoded.spans.offsets.tolist()].index(offsets)
-    slots = encoded.candidates[row]
+    slots = encoded.candidate_rows[row]
     return {encoded.entities[e]: encoded.log_priors[row, k] for k, e in enumerate(slots.tolist()) if e >= 0}
 
 
@@ -79,7 +79,7 @@ def test_tensors_of_one_document(processor: CorefELProcessor) -> None:
         "mention_scope": (1,),
         "span_limits": (1,),
         "keep_all": (1,),
-        "candidates": (1, s, 3),
+        "candidate_rows": (1, s, 3),
         "log_priors": (1, s, 3),
         "entity_vectors": (1, 3, 8),
         "gold_clusters": (1, s),
@@ -136,7 +136,7 @@ def test_tiny_documents(
     model = tiny_model(head="global")
     output = model(**tiny_processor(model.config)([text, TEXT], gold=True).inputs)
     assert torch.isfinite(output.loss)
-    assert (output.kept[0] >= 0).sum() == len(text.split())
+    assert (output.retained[0] >= 0).sum() == len(text.split())
 
 
 @pytest.mark.parametrize("head", ["standalone_coref", "standalone_linking", "local", "global"])
@@ -145,7 +145,7 @@ def test_the_model_takes_a_batch_without_text(
 ) -> None:
     model = tiny_model(head=head)
     output = model(**tiny_processor(model.config)(["", "\n"], gold=True).inputs)
-    assert output.kept.shape == (2, 0)
+    assert output.retained.shape == (2, 0)
     assert output.loss == 0.0
 
 
@@ -157,7 +157,7 @@ def test_a_batch_equals_its_documents(processor: CorefELProcessor) -> None:
     fill = {
         "subword_positions": -1,
         "span_end": 1,
-        "candidates": -1,
+        "candidate_rows": -1,
         "word_forms": -1,
         "span_definitions": -1,
         "span_speakers": -1,
@@ -270,7 +270,7 @@ def test_an_entity_given_twice_counts_once(processor: CorefELProcessor) -> None:
     given = {at("Oslo"): [Candidate(name, prior) for name, prior in (("a", 0.1), ("a", 0.4), ("b", 0.2), ("a", 0.1))]}
     encoded = processor.encode(Document(TEXT, candidates=given))
     row = surfaces(encoded).index("Oslo")
-    assert (encoded.candidates[row] >= 0).sum() == 2
+    assert (encoded.candidate_rows[row] >= 0).sum() == 2
     assert candidates_of(encoded, at("Oslo")) == pytest.approx({"a": np.log(0.4), "b": np.log(0.2)})
     assert not encoded.warnings
 

@@ -101,8 +101,8 @@ class CorefELConfig(PretrainedConfig):
         use_candidate_prior: Feeds the candidate's log prior to FFNN_L (not in the paper).
         use_entity_product: Feeds FFNN_L the product of a projection of g and the entity vector, as the pair scorer
             has one (not in the paper).
-        use_entity_context: Feeds FFNN_L the product of the entity vector and the document's mean one, over the kept
-            spans' candidates by mention probability and prior (not in the paper).
+        use_entity_context: Feeds FFNN_L the product of the entity vector and the document's mean one, over the
+            retained spans' candidates by mention probability and prior (not in the paper).
         use_entity_support: Feeds FFNN_L how probable an entity is at its best span of the document, and how often it is
             expected at others (not in the paper).
         forbid_nested: No cluster holds a phrase and its own part ("their" and "their house"), and of two spellings of

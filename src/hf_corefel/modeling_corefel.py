@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from operator import attrgetter
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers import AutoModel, PretrainedConfig
+from transformers import PretrainedConfig
 from transformers.utils import logging
 
 from .configuration.field_checks import refuse_unknown
@@ -35,22 +33,13 @@ from .layers.head_modules import add_head_modules
 from .layers.matches import match_features
 from .layers.model_output import CorefELOutput
 from .layers.nesting import either_way, nested_spans
-from .layers.relations import relations_of_kept
-from .loading.encoders import make_encoder, reads_padding, text_encoder
-from .loading.foreign_code import loading_from, mark_foreign, read_encoder_config
-from .loading.repositories import HubOptions, checked_name
-from .loading.weights import (
-    WeightsWarning,
-    check_size,
-    drawn_weights,
-    find_weights,
-    not_finite,
-    saved_shapes,
-    size_is_expected,
-    some_of,
-)
+from .layers.relations import relations_of_retained
+from .loading.encoders import make_encoder, reads_padding
+from .loading.foreign_code import read_encoder_config
+from .loading.pretrained_encoders import read_encoder
+from .loading.weights import check_size, drawn_weights, size_is_expected
+from .moved import renamed_argument
 from .pretrained_corefel import CorefELPreTrainedModel
-from .utils.compat import note_origin
 from .utils.forking import one_thread_after_fork
 
 __all__ = ["CorefELModel", "CorefELOutput", "CorefELPreTrainedModel"]
@@ -211,32 +200,13 @@ class CorefELModel(CorefELPreTrainedModel):
             TypeError: When the configuration has no such field.
         """
         refuse_unknown(config_kwargs, {*OWN_FIELDS, *vars(PretrainedConfig())}, "CorefELModel.from_encoder")
-        name, settings = checked_name(name_or_path, "encoder"), dict(encoder_kwargs or {})
-        settings["use_safetensors"] = settings.get("use_safetensors") is not False
-        settings["trust_remote_code"] = trust = settings.get("trust_remote_code") is True
-        options = HubOptions.pick(settings)
-        if settings["use_safetensors"]:
-            opt_in = ', or if you trust them, say encoder_kwargs={"use_safetensors": False}'
-            saved_shapes(find_weights(name, options, variant=settings.get("variant"), opt_in=opt_in))
-        whole, info = AutoModel.from_pretrained(name, output_loading_info=True, **settings)
-        encoder: Any = text_encoder(whole)
-        missing = sorted(key for key in info["missing_keys"] if not key.startswith("pooler."))
-        for names, text in (
-            (missing, "are missing from it and were drawn at random"),
-            (not_finite(encoder), "hold NaN"),
-        ):
-            if names:
-                warnings.warn(f"{name}: {len(names)} weights {text}: {some_of(names)}", WeightsWarning, stacklevel=2)
-        # A folder's place on this machine means nothing where the model is loaded later.
-        note_origin(whole.config, Path(name).name if Path(name).is_dir() else name)
-        # Where what came with transformers was used in place of the code that is named, it will be again.
-        mark_foreign(whole, whole.config)
-        positions = readable_positions(whole.config)
+        pretrained = read_encoder(name_or_path, encoder_kwargs or {}, stacklevel=3)
+        positions = readable_positions(pretrained.config)
         if positions is not None and positions < CorefELConfig().window_size:
             config_kwargs.setdefault("window_size", positions)
-        with loading_from(name, options, trust_remote_code=trust):
-            model = cls(CorefELConfig(encoder_config=whole.config, **config_kwargs))
-        model.encoder.model.load_state_dict(encoder.state_dict())
+        with pretrained.code:
+            model = cls(CorefELConfig(encoder_config=pretrained.config, **config_kwargs))
+        model.encoder.model.load_state_dict(pretrained.encoder.state_dict())
         return model
 
     def get_input_embeddings(self) -> nn.Module:
@@ -253,6 +223,7 @@ class CorefELModel(CorefELPreTrainedModel):
         """The first half of `forward`, which names the tensors: encodes documents and keeps their best spans."""
         return keep_best(self.spans, self.pruner, self.encoder(*windows), spans, limits, keep_all)
 
+    @renamed_argument("candidates", "candidate_rows")
     def forward(
         self,
         input_ids: Tensor,
@@ -264,7 +235,7 @@ class CorefELModel(CorefELPreTrainedModel):
         span_mask: Tensor,
         span_limits: Tensor,
         keep_all: Tensor,
-        candidates: Tensor,
+        candidate_rows: Tensor,
         log_priors: Tensor,
         entity_vectors: Tensor,
         span_cases: Tensor | None = None,
@@ -294,7 +265,7 @@ class CorefELModel(CorefELPreTrainedModel):
             span_mask: ``[B, S]``, False on padding.
             span_limits: ``[B]`` most spans to keep.
             keep_all: ``[B]``, True where the spans are given mentions.
-            candidates: ``[B, S, K]`` rows of `entity_vectors`, -1 on padding.
+            candidate_rows: ``[B, S, K]`` rows of `entity_vectors`, -1 on padding.
             log_priors: ``[B, S, K]``.
             entity_vectors: ``[B, E, D]``.
             span_cases: ``[B, S, 2]`` letter-case classes of the first and last word.
@@ -319,18 +290,18 @@ class CorefELModel(CorefELPreTrainedModel):
             table = SpanTensors(span_begin, span_end, span_width, span_cases, span_mask, mention_scope)
             windows = input_ids, attention_mask, subword_positions
             pruned = self.prune(windows, table, span_limits, keep_all)
-        span_scores, kept, spans = pruned
-        mask, index = kept >= 0, kept.clamp(min=0)
-        slots = index.unsqueeze(-1).expand(-1, -1, candidates.shape[-1])
-        kept_candidates = candidates.gather(1, slots).masked_fill(~mask.unsqueeze(-1), -1)
+        span_scores, retained, spans = pruned
+        mask, index = retained >= 0, retained.clamp(min=0)
+        slots = index.unsqueeze(-1).expand(-1, -1, candidate_rows.shape[-1])
+        retained_rows = candidate_rows.gather(1, slots).masked_fill(~mask.unsqueeze(-1), -1)
         head = self.head
         needs = head.needs
-        mention, link = span_scores.gather(1, index), spans.new_zeros(kept_candidates.shape)
-        kept_priors = log_priors.gather(1, slots)
+        mention, link = span_scores.gather(1, index), spans.new_zeros(retained_rows.shape)
+        retained_priors = log_priors.gather(1, slots)
         root_pair = nil = None
         if ENTITIES in needs:
-            link = self.entities(spans, kept_candidates, kept_priors, entity_vectors, mention)
-            inputs = spans, kept_candidates, kept_priors, entity_vectors
+            link = self.entities(spans, retained_rows, retained_priors, entity_vectors, mention)
+            inputs = spans, retained_rows, retained_priors, entity_vectors
             nil = self.entities(*inputs, of_vector="nil") if NIL in needs else None
             root_pair = self.entities(*inputs, of_vector="root") if ENTITY_ROOT in needs else None
         pair = spans.new_zeros(*mask.shape, mask.shape[1])
@@ -340,17 +311,17 @@ class CorefELModel(CorefELPreTrainedModel):
                 if span_word is None or word_forms is None:
                     raise ValueError("span_word, word_forms: needed with use_pair_matches; CorefELProcessor gives them")
                 words = span_word.gather(1, index), span_width.gather(1, index)
-                matches = match_features(word_forms, *words, kept_candidates, kept_priors, mask)
+                matches = match_features(word_forms, *words, retained_rows, retained_priors, mask)
             expected_embeddings = None
             if config.use_pair_entities:
-                expected_embeddings = expected_entities(kept_candidates, kept_priors, entity_vectors)
+                expected_embeddings = expected_entities(retained_rows, retained_priors, entity_vectors)
             labels = {"definitions": span_definitions, "speakers": span_speakers}
             pair = self.pairs(
                 spans,
                 antecedents_only=head.antecedents_only,
                 matches=matches,
                 expected_embeddings=expected_embeddings,
-                relations=relations_of_kept(config, labels, index, mask),
+                relations=relations_of_retained(config, labels, index, mask),
             )
             root_pair = (
                 self.pairs(spans, expected_embeddings=expected_embeddings, of_root=True)
@@ -362,18 +333,18 @@ class CorefELModel(CorefELPreTrainedModel):
             contains, twins = nested_spans(span_characters, span_cores, index, mask)
         own = None
         if head.own_scores:
-            retained = RetainedSpans(spans, mask, mention, kept_candidates, kept_priors, entity_vectors)
+            read = RetainedSpans(spans, mask, mention, retained_rows, retained_priors, entity_vectors)
             scorers: Any = self.own_scorers[config.head]
-            own = {name: scorers[name](retained) for name in head.own_scores}
+            own = {name: scorers[name](read) for name in head.own_scores}
         output = CorefELOutput(
             span_scores=span_scores,
-            kept=kept,
+            retained=retained,
             mention=mention,
             link=link,
             pair=pair,
             root_pair=root_pair,
             nil=nil,
-            candidates=kept_candidates,
+            candidate_rows=retained_rows,
             contains=contains,
             twins=twins,
             own_scores=own,
@@ -386,14 +357,14 @@ class CorefELModel(CorefELPreTrainedModel):
 
     def edge_scores(self, output: CorefELOutput) -> EdgeScores:
         """The output as the scores that heads take, in float32 at least."""
-        assert output.kept is not None and output.mention is not None
-        assert output.link is not None and output.pair is not None and output.candidates is not None
+        assert output.retained is not None and output.mention is not None
+        assert output.link is not None and output.pair is not None and output.candidate_rows is not None
         return EdgeScores(
             mention=output.mention,
             link=output.link,
-            entity_ids=output.candidates,
+            candidate_rows=output.candidate_rows,
             pair=output.pair,
-            mask=output.kept >= 0,
+            mask=output.retained >= 0,
             root_pair=output.root_pair,
             nil=output.nil,
             root_score=self.config.root_score,
@@ -408,7 +379,7 @@ class CorefELModel(CorefELPreTrainedModel):
     ) -> CorefELOutput:
         scores = self.edge_scores(output)
         gold = GoldClustering(clusters.gather(1, index), entities.gather(1, index)).within(scores.mask)
-        gold, _ = gold.restrict_to_reachable(scores.entity_ids, scores.mask)
+        gold, _ = gold.restrict_to_reachable(scores.candidate_rows, scores.mask)
         gold = gold.restrict_to_connected(scores)
         assert output.span_scores is not None
         target = (clusters >= 0).float()

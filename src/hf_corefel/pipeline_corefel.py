@@ -11,15 +11,13 @@ from pathlib import Path
 from typing import Any, Unpack, overload
 
 import torch
-import transformers
 from torch.utils.data import Dataset
-from transformers import AutoModel, Pipeline
-from transformers.pipelines import PIPELINE_REGISTRY
+from transformers import Pipeline
 
 from .candidates import KnowledgeBackend
 from .configuration.fields import FIELDS, READING_FIELDS
-from .decoding.annotating import AnnotationOptions, annotate_batch
-from .documents import AnnotatedDocument, Clustering, Document
+from .decoding.annotating import AnnotationOptions, annotate_batch, unread_document
+from .documents import AnnotatedDocument, Document
 from .documents.extra_fields import ExtraFields
 from .documents.plain_values import plain
 from .documents.types import DocumentResult
@@ -28,7 +26,7 @@ from .hub.publishing import save_stub
 from .loading.agreement import check_agreement, settled_settings
 from .loading.processors import give_vectorizer, options_beside, processor_beside
 from .loading.repositories import HubOptions, checked_name
-from .loading.silence import DefaultCheckpoint, unsaid_default, without_note_of_device
+from .loading.silence import DefaultCheckpoint, without_note_of_device
 from .modeling_corefel import CorefELModel, CorefELOutput
 from .pipelines.constraining import ConstrainedDocument, constrained
 from .pipelines.handed_over import (
@@ -44,10 +42,10 @@ from .pipelines.handed_over import (
 )
 from .pipelines.parameters import AnnotationParameters, CallParameters, check_batching, split_parameters
 from .pipelines.preparing import complete_batch, prepare_batch, readable_batches
-from .pipelines.retrieval import read_with_span_vectors, wants_span_vectors
+from .pipelines.registering import register_task
+from .pipelines.retrieval import read_batches_with_span_vectors, wants_span_vectors
 from .pipelines.workers import preprocessed
-from .processing_corefel import CorefELProcessor, EncodedDocument
-from .resolving import resolve_text
+from .processing_corefel import CorefELProcessor
 from .utils.evaluation_mode import evaluation_mode
 
 __all__ = [
@@ -302,13 +300,11 @@ class CorefELPipeline(Pipeline):
             if not wants_span_vectors(self.processor):
                 outputs = [self.model(**tensors) for tensors in input_tensors["tensors"]]
                 return {"outputs": outputs, "encoded": encoded, "plans": plans}
-            groups = zip(input_tensors["tensors"], readable_batches(encoded, plans), strict=True)
-            read = [
-                read_with_span_vectors(self.model, self.processor, tensors, group) for tensors, (group, _) in groups
-            ]
-        later = itertools.chain.from_iterable(documents for _, documents in read)
-        encoded = [next(later) if len(document.spans) else document for document in encoded]
-        return {"outputs": [output for output, _ in read], "encoded": encoded, "plans": plans}
+            groups = [group for group, _ in readable_batches(encoded, plans)]
+            outputs, encoded = read_batches_with_span_vectors(
+                self.model, self.processor, input_tensors["tensors"], groups, encoded
+            )
+        return {"outputs": outputs, "encoded": encoded, "plans": plans}
 
     def postprocess(self, model_outputs: dict[str, Any], **options: Any) -> list[AnnotatedDocument]:
         encoded, outputs, asked = model_outputs["encoded"], model_outputs["outputs"], AnnotationOptions(**options)
@@ -318,7 +314,7 @@ class CorefELPipeline(Pipeline):
             for output, (group, plans) in zip(outputs, readable_batches(encoded, model_outputs["plans"]), strict=True)
         )
         # A document without a word has nothing to read; it keeps its place, and its warnings.
-        return [next(annotated) if len(document.spans) else _unread(document, asked) for document in encoded]
+        return [next(annotated) if len(document.spans) else unread_document(document, asked) for document in encoded]
 
     def save_pretrained(self, save_directory: str | Path, **kwargs: Any) -> None:
         """Writes model, processor and their fingerprint to one folder, in which both say how texts were read here."""
@@ -344,19 +340,6 @@ def _to_dict(document: AnnotatedDocument) -> DocumentResult:
     """The result with its own fields only: results have one schema, and a dataset keeps its columns by itself."""
     document.extra = {}
     return document.to_dict()
-
-
-def _unread(document: EncodedDocument, options: AnnotationOptions) -> AnnotatedDocument:
-    source = document.document
-    result = AnnotatedDocument(source.text, [], source.id, list(document.warnings), extra=source.extra)
-    if options.resolved_text:
-        result.resolved_text = resolve_text(result)
-    # A text without a word has one clustering.
-    if options.samples:
-        result.samples = [Clustering((), 0.0)] * options.samples
-    if options.clusterings:
-        result.clusterings = [Clustering((), 0.0)]
-    return result
 
 
 def load_pipeline(
@@ -402,13 +385,4 @@ def load_pipeline(
 
 def register_pipeline() -> None:
     """Makes ``transformers.pipeline("coref-el")`` known; called on import of the package."""
-    if TASK in PIPELINE_REGISTRY.get_supported_tasks():
-        return
-    path = _default_checkpoint()
-    unsaid_default(path)
-    # The form of a default model differs between the two generations, and each fails on the other's.
-    newer = int(transformers.__version__.split(".")[0]) >= 5
-    default = {"model": (path, None)} if newer else {"pt": (path, "main")}
-    PIPELINE_REGISTRY.register_pipeline(
-        TASK, pipeline_class=CorefELPipeline, pt_model=AutoModel, default=default, type="text"
-    )
+    register_task(TASK, CorefELPipeline, _default_checkpoint())

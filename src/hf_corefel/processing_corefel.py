@@ -309,7 +309,7 @@ class CorefELProcessor:
             limit=limit,
             scope=scope,
             keep_all=document.mentions is not None,
-            candidates=found.entities.rows,
+            candidate_rows=found.entities.rows,
             log_priors=found.log_priors,
             entities=found.entities.names,
             entity_ids=found.entities.ids,
@@ -385,7 +385,7 @@ class CorefELProcessor:
             "span_limits": np.array([d.limit for d in documents], dtype=np.int64),
             "mention_scope": np.array([d.scope for d in documents], dtype=np.int64),
             "keep_all": np.array([d.keep_all for d in documents], dtype=bool),
-            "candidates": pad_rows([d.candidates for d in documents], -1),
+            "candidate_rows": pad_rows([d.candidate_rows for d in documents], -1),
             "log_priors": pad_rows([d.log_priors for d in documents], 0.0),
             "entity_vectors": pad_vectors(documents),
         }

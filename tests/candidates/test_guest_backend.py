@@ -63,10 +63,10 @@ def test_a_guest_alone_in_the_processor(letter_processor: Callable[..., CorefELP
     encoded = letter_processor().with_knowledge_base(tickets()).encode(TEXT)
     row = encoded.spans.offsets.tolist().index(list(SPAN))
     assert encoded.entities == ["ticket:AB-12"] and encoded.entity_ids.tolist() == [-1]
-    assert encoded.candidates[row].tolist() == [0, -1, -1]
+    assert encoded.candidate_rows[row].tolist() == [0, -1, -1]
     assert encoded.log_priors[row, 0] == np.log(np.float32(0.9))
     assert encoded.entity_vectors.tolist() == [[0.5] * 8]
-    assert (np.delete(encoded.candidates, row, axis=0) == -1).all()
+    assert (np.delete(encoded.candidate_rows, row, axis=0) == -1).all()
 
 
 def test_what_a_document_lists_stands_before_what_a_guest_proposes(
@@ -75,7 +75,7 @@ def test_what_a_document_lists_stands_before_what_a_guest_proposes(
     document = Document(TEXT, candidates={SPAN: [Candidate("Mine", 0.4), Candidate("ticket:AB-12", 0.2)]})
     encoded = letter_processor().with_knowledge_base(tickets()).encode(document)
     row = encoded.spans.offsets.tolist().index(list(SPAN))
-    assert [encoded.entities[e] for e in encoded.candidates[row] if e >= 0] == ["Mine", "ticket:AB-12"]
+    assert [encoded.entities[e] for e in encoded.candidate_rows[row] if e >= 0] == ["Mine", "ticket:AB-12"]
     assert np.allclose(np.exp(encoded.log_priors[row, :2]), [0.4, 0.2])
     assert encoded.entity_vectors[encoded.entities.index("ticket:AB-12")].tolist() == [0.5] * 8
 

@@ -181,3 +181,22 @@ def test_info(folder: Path) -> None:
         in shown
     )
     assert 'provenance {"made": "for a test"}' in shown
+
+
+def test_types_and_links_of_a_file_of_entities(tmp_path: Path) -> None:
+    aliases = lines(tmp_path / "aliases.jsonl", ["Oslo", [["Oslo", 1.0]]])
+    entities = lines(
+        tmp_path / "entities.jsonl",
+        {"entity": "Oslo", "type": "place", "links": 31},
+        {"entity": "Ada_Lovelace", "type": "person"},
+    )
+    out = tmp_path / "kb"
+    assert run("build", "--aliases", aliases, "--entities", entities, "--out", out)[0] == 0
+    kb = KnowledgeBase.from_pretrained(out)
+    assert [(kb.type(name), kb.links(name)) for name in ("Oslo", "Ada_Lovelace")] == [("place", 31), ("person", None)]
+    assert json.loads(run("lookup", out, "Oslo", "--json")[1])["candidates"][0]["type"] == "place"
+    assert run("add", out, "--entity", "Oslo", "--type", "work")[0] == 0
+    assert KnowledgeBase.from_pretrained(out).type("Oslo") == "work"
+    for wrong in ({"type": "city"}, {"type": 5}, {"links": "3"}, {"links": True}, {"links": -1}):
+        file = lines(tmp_path / "wrong.jsonl", {"entity": "Oslo", **wrong})
+        assert next(iter(wrong)) in refused("build", "--aliases", aliases, "--entities", file, "--out", out)

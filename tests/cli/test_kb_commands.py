@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import hf_corefel
 from hf_corefel import kb
-from hf_corefel.cli import app, kb_changes
+from hf_corefel.cli import app, kb_common
 from hf_corefel.cli import kb as kb_commands
 from hf_corefel.cli.kb import FallbackName
 from hf_corefel.kb import Fallback, KnowledgeBase, Vectorizer
@@ -281,7 +281,7 @@ def test_add_to_a_model_removes_the_fingerprint_of_before(folder: Path, tmp_path
 
 
 def test_the_names_of_a_models_files() -> None:
-    assert kb_changes.FINGERPRINT_FILE == FINGERPRINT_FILE
+    assert kb_common.FINGERPRINT_FILE == FINGERPRINT_FILE
 
 
 @pytest.fixture

@@ -76,10 +76,10 @@ def test_a_processor_reads_with_the_settings_that_it_is_given(letter_processor: 
     processor: CorefELProcessor = letter_processor(max_candidates=3)
     text = "Anna Berg met Carl Moss in Oslo. " * 3
     windows = processor(text).inputs["input_ids"].shape
-    assert processor.encode("Berg").candidates.shape[1] == 3 and processor.chosen_settings == frozenset()
+    assert processor.encode("Berg").candidate_rows.shape[1] == 3 and processor.chosen_settings == frozenset()
     before = processor.settings
     processor.settings = before.replace(max_candidates=1, window_size=12)
-    assert processor.encode("Berg").candidates.shape[1] == 1
+    assert processor.encode("Berg").candidate_rows.shape[1] == 1
     assert processor(text).inputs["input_ids"].shape[2] <= 12 < windows[2]
     assert processor.chosen_settings == {"max_candidates", "window_size"}
     with pytest.raises(ValueError, match=r"window_size \(2\) leaves no room"):

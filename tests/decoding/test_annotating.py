@@ -63,10 +63,10 @@ def test_probabilities_are_the_heads(
     results = annotate_batch(model, output, batch.documents)
     scores = model.edge_scores(output)
     parents, (edges, entities) = model.head.decode(scores).parents, model.head.marginals(scores)
-    size = output.kept.shape[1]
+    size = output.retained.shape[1]
     for b, (result, document) in enumerate(zip(results, batch.documents, strict=True)):
         offsets = [tuple(pair) for pair in document.spans.offsets.tolist()]
-        place = {offsets[s]: n for n, s in enumerate(output.kept[b].tolist()) if s >= 0}
+        place = {offsets[s]: n for n, s in enumerate(output.retained[b].tolist()) if s >= 0}
         for cluster in result.clusters:
             for mention in cluster.mentions:
                 n = place[mention.offsets]
@@ -76,14 +76,14 @@ def test_probabilities_are_the_heads(
                 elif parent == size:
                     edge = edges.root[b, n]
                 else:
-                    edge = edges.candidates[b, n, parent - size - 1]
+                    edge = edges.candidate_probabilities[b, n, parent - size - 1]
                 assert mention.edge_probability == pytest.approx(float(edge), abs=1e-9)
                 assert mention.probability == pytest.approx(float(output.mention[b, n].sigmoid()), abs=1e-6)
                 if cluster.entity is None:
                     link = entities.nil[b, n]
                 else:
                     row = document.entities.index(cluster.entity)
-                    column = entities.entity_ids[b].tolist().index(row)
+                    column = entities.entity_rows[b].tolist().index(row)
                     link = entities.probability[b, n, column]
                 assert mention.link_probability == pytest.approx(float(link), abs=1e-9)
 
@@ -93,14 +93,14 @@ def test_clusters_are_those_that_were_decoded(
 ) -> None:
     batch, output = run("global", list(tiny_documents))
     decoding, clusters = decode_batch(tiny_trained("global"), output)
-    assert decoding.parents.shape == output.kept.shape
-    assert torch.equal(decoding.parents == -1, output.kept == -1)
+    assert decoding.parents.shape == output.retained.shape
+    assert torch.equal(decoding.parents == -1, output.retained == -1)
     results = annotate_batch(tiny_trained("global"), output, batch.documents)
     for b, (result, decoded) in enumerate(zip(results, clusters, strict=True)):
         offsets = batch.documents[b].spans.offsets
-        expected = [[tuple(offsets[output.kept[b, n]].tolist()) for n in cluster.spans] for cluster in decoded]
+        expected = [[tuple(offsets[output.retained[b, n]].tolist()) for n in cluster.spans] for cluster in decoded]
         assert [[mention.offsets for mention in cluster.mentions] for cluster in result.clusters] == expected
-        names = [None if c.entity_id is None else batch.documents[b].entities[c.entity_id] for c in decoded]
+        names = [None if c.entity_row is None else batch.documents[b].entities[c.entity_row] for c in decoded]
         assert [cluster.entity for cluster in result.clusters] == names
 
 
@@ -148,7 +148,7 @@ def test_given_mentions_are_the_only_ones(run: Callable, tiny_trained: Trained, 
     given = [mention.offsets for cluster in tiny_documents[0].clusters or [] for mention in cluster.mentions]
     crossing = [*given, (5, 13), (10, 18)]
     batch, output = run("global", [Document(tiny_documents[0].text, mentions=crossing)])
-    assert output.kept.shape == (1, len(crossing))
+    assert output.retained.shape == (1, len(crossing))
     (result,) = annotate_batch(tiny_trained("global"), output, batch.documents)
     found = {mention.offsets for cluster in result.clusters for mention in cluster.mentions}
     assert len(found) >= 5 and found <= set(crossing)

@@ -5,10 +5,12 @@ import pytest
 from hf_corefel.decoding.clusters import DecodedCluster, clusters_from_parents
 
 
-def decode(parents: list[int], entity_ids: list[list[int]] | None = None, **changes: object) -> list[DecodedCluster]:
+def decode(
+    parents: list[int], candidate_rows: list[list[int]] | None = None, **changes: object
+) -> list[DecodedCluster]:
     size = len(parents)
     arguments: dict[str, object] = {"mention": [1.0] * size, "mask": [True] * size, **changes}
-    return clusters_from_parents(parents, entity_ids or [[]] * size, **arguments)  # type: ignore[arg-type]
+    return clusters_from_parents(parents, candidate_rows or [[]] * size, **arguments)  # type: ignore[arg-type]
 
 
 def test_chains_run_both_ways() -> None:
@@ -32,14 +34,14 @@ def test_two_chains_to_the_root_are_two_clusters() -> None:
 
 def test_only_weak_unlinked_singletons_are_dropped() -> None:
     parents = [5, 5, 6, 5, 3]
-    entity_ids = [[], [], [1], [], []]
+    candidate_rows = [[], [], [1], [], []]
     mention = [0.0, 0.5, -3.0, -2.0, -2.0]
-    assert decode(parents, entity_ids, mention=mention) == [
+    assert decode(parents, candidate_rows, mention=mention) == [
         DecodedCluster((1,), None),
         DecodedCluster((2,), 1),
         DecodedCluster((3, 4), None),
     ]
-    assert decode(parents, entity_ids, mention=mention, drop_unlinked_singletons=False) == [
+    assert decode(parents, candidate_rows, mention=mention, drop_unlinked_singletons=False) == [
         DecodedCluster((0,), None),
         DecodedCluster((1,), None),
         DecodedCluster((2,), 1),
@@ -82,8 +84,8 @@ def test_a_masked_parent_is_reported() -> None:
         decode([1, 2], mask=[True, False])
 
 
-@pytest.mark.parametrize("field", ["mention", "mask", "entity_ids"])
+@pytest.mark.parametrize("field", ["mention", "mask", "candidate_rows"])
 def test_lengths_must_agree(field: str) -> None:
-    arguments = {"entity_ids": [[], []], "mention": [0.0, 0.0], "mask": [True, True], field: []}
+    arguments = {"candidate_rows": [[], []], "mention": [0.0, 0.0], "mask": [True, True], field: []}
     with pytest.raises(ValueError, match=rf"^{field}: expected 2 spans"):
         clusters_from_parents([2, 2], **arguments)  # type: ignore[arg-type]

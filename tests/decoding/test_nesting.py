@@ -89,7 +89,7 @@ def test_no_pair_is_in_one_cluster_afterwards(data: st.DataObject) -> None:
     assert len(cluster_of) == size - spans.parents.count(-1)
     # A link is one that some mention of the cluster has itself.
     for cluster in clusters:
-        assert cluster.entity_id is None or any(cluster.entity_id in listed[n] for n in cluster.spans)
+        assert cluster.entity_row is None or any(cluster.entity_row in listed[n] for n in cluster.spans)
 
 
 def test_of_twins_the_one_with_company_stays_then_the_more_probable_then_the_longer() -> None:
@@ -198,7 +198,7 @@ def test_off_is_as_before(tiny_model: Callable[..., Any], tiny_processor: Callab
     inputs = processor(TEXT).inputs
     with torch.no_grad():
         one, other = on(**inputs), off(**inputs)
-    assert torch.equal(one.pair, other.pair) and torch.equal(one.kept, other.kept)
+    assert torch.equal(one.pair, other.pair) and torch.equal(one.retained, other.retained)
     assert other.contains is None and off.edge_scores(other).forbidden is None
     assert one.contains.any() and on.edge_scores(one).forbidden.any()
     del inputs["span_cores"]

@@ -142,10 +142,10 @@ def test_span_recall_counts_what_is_enumerated_and_what_is_kept(tiny_folder: Pat
     recall = recall_of_spans(pipeline, [Document(text, clusters=gold), Document(" ", clusters=[])])
     # "Carl Moss in Oslo" is a word too long, "Os" is part of a word.
     assert (recall.gold, recall.enumerated) == (4, 2)
-    assert 1 <= recall.kept <= 2
+    assert 1 <= recall.retained <= 2
     none = load_pipeline(tiny_folder)
     none.processor.settings = none.processor.settings.replace(max_kept_spans=1)
-    assert recall_of_spans(none, [Document(text, clusters=gold)]).kept <= 1
+    assert recall_of_spans(none, [Document(text, clusters=gold)]).retained <= 1
 
 
 def test_candidate_share_counts_spans_and_recall(tiny_folder: Path) -> None:

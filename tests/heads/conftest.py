@@ -34,14 +34,14 @@ def build_documents(
 
     mask = torch.arange(spans) < torch.tensor(lengths).unsqueeze(1)
     order = torch.rand(documents, spans, entities, generator=generator).argsort(dim=-1)
-    entity_ids = order[..., :candidates] + 10
+    candidate_rows = order[..., :candidates] + 10
     padding = torch.rand(documents, spans, candidates, generator=generator) < 0.4
-    entity_ids = entity_ids.masked_fill(padding | ~mask.unsqueeze(-1), -1)
+    candidate_rows = candidate_rows.masked_fill(padding | ~mask.unsqueeze(-1), -1)
     both = mask.unsqueeze(2) & mask.unsqueeze(1)
     scores = EdgeScores(
         mention=normal(documents, spans).masked_fill(~mask, garbage),
-        link=normal(documents, spans, candidates).masked_fill(entity_ids < 0, garbage),
-        entity_ids=entity_ids,
+        link=normal(documents, spans, candidates).masked_fill(candidate_rows < 0, garbage),
+        candidate_rows=candidate_rows,
         pair=normal(documents, spans, spans).masked_fill(~both, garbage),
         mask=mask,
         root_pair=normal(documents, spans).masked_fill(~mask, garbage),
@@ -56,7 +56,7 @@ def build_documents(
         used: set[int] = set()
         for cluster in range(2):  # cluster 2 stays NIL
             members = (cluster_ids[document, :length] == cluster).nonzero().flatten()
-            reachable = sorted(set(entity_ids[document, members].flatten().tolist()) - used - {-1})
+            reachable = sorted(set(candidate_rows[document, members].flatten().tolist()) - used - {-1})
             if reachable:
                 gold_entities[document, members] = reachable[0]
                 used.add(reachable[0])

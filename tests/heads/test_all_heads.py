@@ -40,9 +40,9 @@ every_head = pytest.mark.parametrize(
 def alone(scores: EdgeScores, gold: GoldClustering, document: int) -> tuple[EdgeScores, GoldClustering]:
     """One document of a batch without its padded spans."""
     spans = int(scores.mask[document].sum())
-    cut = {name: getattr(scores, name)[document : document + 1, :spans] for name in (*FLOATS, "entity_ids", "mask")}
+    cut = {name: getattr(scores, name)[document : document + 1, :spans] for name in (*FLOATS, "candidate_rows", "mask")}
     cut["pair"] = cut["pair"][:, :, :spans]
-    gold = GoldClustering(*(ids[document : document + 1, :spans] for ids in (gold.cluster_ids, gold.entity_ids)))
+    gold = GoldClustering(*(ids[document : document + 1, :spans] for ids in (gold.cluster_ids, gold.entity_rows)))
     return dataclasses.replace(scores, **cut), gold
 
 
@@ -62,13 +62,15 @@ def test_a_batch_is_its_documents(head: Head, make_documents: MakeDocuments) -> 
         assert (parents[document, spans:] == -1).all()
         own_edges, own_entities = head.marginals(own_scores)
         torch.testing.assert_close(edges.root[document, :spans], own_edges.root[0], rtol=0, atol=1e-12)
-        torch.testing.assert_close(edges.candidates[document, :spans], own_edges.candidates[0], rtol=0, atol=1e-12)
+        torch.testing.assert_close(
+            edges.candidate_probabilities[document, :spans], own_edges.candidate_probabilities[0], rtol=0, atol=1e-12
+        )
         torch.testing.assert_close(
             edges.span_to_span[document, :spans, :spans], own_edges.span_to_span[0], rtol=0, atol=1e-12
         )
-        width = own_entities.entity_ids.shape[1]
-        assert entities.entity_ids[document, :width].tolist() == own_entities.entity_ids[0].tolist()
-        assert (entities.entity_ids[document, width:] == -1).all()
+        width = own_entities.entity_rows.shape[1]
+        assert entities.entity_rows[document, :width].tolist() == own_entities.entity_rows[0].tolist()
+        assert (entities.entity_rows[document, width:] == -1).all()
         torch.testing.assert_close(
             entities.probability[document, :spans, :width], own_entities.probability[0], rtol=0, atol=1e-12
         )
@@ -99,7 +101,7 @@ def test_masked_values_change_nothing_and_gradients_are_finite(head: Head, make_
 def test_probabilities_sum_to_one(head: Head, make_documents: MakeDocuments) -> None:
     scores, _ = make_documents([9, 6], seed=3)
     edges, entities = head.marginals(scores)
-    parents = edges.root + edges.candidates.sum(-1) + edges.span_to_span.sum(1)
+    parents = edges.root + edges.candidate_probabilities.sum(-1) + edges.span_to_span.sum(1)
     torch.testing.assert_close(parents, scores.mask.double(), rtol=0, atol=1e-10)
     links = entities.nil + entities.probability.sum(-1)
     torch.testing.assert_close(links[scores.mask], torch.ones(15, dtype=torch.float64), rtol=0, atol=1e-10)
@@ -113,12 +115,12 @@ def test_probabilities_sum_to_one(head: Head, make_documents: MakeDocuments) -> 
 def test_documents_without_candidates(head: Head, make_documents: MakeDocuments) -> None:
     scores, gold = make_documents([4, 2], seed=4)
     bare = scores.without_candidates()
-    unlinked, _ = gold.restrict_to_reachable(bare.entity_ids, bare.mask)
+    unlinked, _ = gold.restrict_to_reachable(bare.candidate_rows, bare.mask)
     assert torch.isfinite(head.loss(bare, unlinked))
     assert head.decode(bare).parents.max() <= 4
     edges, entities = head.marginals(bare)
-    assert edges.candidates.shape == (2, 4, 0)
-    assert entities.entity_ids.shape == (2, 0)
+    assert edges.candidate_probabilities.shape == (2, 4, 0)
+    assert entities.entity_rows.shape == (2, 0)
     torch.testing.assert_close(entities.nil[bare.mask], torch.ones(6, dtype=torch.float64), rtol=0, atol=1e-12)
 
 

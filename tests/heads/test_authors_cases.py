@@ -22,16 +22,16 @@ def tensors(case: dict[str, Any], kind: str) -> tuple[EdgeScores, GoldClustering
     matrix = torch.tensor(case["scores"], dtype=torch.float64)
     first = 1 if kind == "mtt" else 0
     width = matrix.shape[1] - first - spans
-    entity_ids = torch.full((spans, width), -1)
+    candidate_rows = torch.full((spans, width), -1)
     for span, candidates in enumerate(case["candidates"]):
-        entity_ids[span, : len(candidates)] = torch.tensor(candidates, dtype=torch.long)
+        candidate_rows[span, : len(candidates)] = torch.tensor(candidates, dtype=torch.long)
     mention = torch.full((spans,), -1.0, dtype=torch.float64)
     mention[case["spans_with_positive_pruner"]] = 1.0
     pair = matrix[:, first + width :].T - mention.unsqueeze(1) - mention.unsqueeze(0)
     scores = EdgeScores(
         mention=mention.unsqueeze(0),
         link=(matrix[:, first : first + width] - mention.unsqueeze(1)).unsqueeze(0),
-        entity_ids=entity_ids.unsqueeze(0),
+        candidate_rows=candidate_rows.unsqueeze(0),
         pair=pair.unsqueeze(0),
         mask=torch.ones(1, spans, dtype=torch.bool),
         root_pair=(matrix[:, 0] - mention).unsqueeze(0),
@@ -40,7 +40,7 @@ def tensors(case: dict[str, Any], kind: str) -> tuple[EdgeScores, GoldClustering
     links = {int(cluster): entity for cluster, entity in case["gold_link_of_cluster"].items()}
     entities = [-1 if links.get(cluster) is None else links[cluster] for cluster in cluster_ids]
     gold = GoldClustering(torch.tensor([cluster_ids]), torch.tensor([entities]))
-    reachable, _ = gold.restrict_to_reachable(scores.entity_ids, scores.mask)
+    reachable, _ = gold.restrict_to_reachable(scores.candidate_rows, scores.mask)
     return scores, reachable
 
 
@@ -63,7 +63,7 @@ def test_decoding(kind: str, case: dict[str, Any], filtered: bool) -> None:
     scores, _ = tensors(case, kind)
     clusters = clusters_from_parents(
         HEADS[kind].decode(scores).parents[0].tolist(),
-        scores.entity_ids[0].tolist(),
+        scores.candidate_rows[0].tolist(),
         scores.mention[0].tolist(),
         scores.mask[0].tolist(),
         drop_unlinked_singletons=filtered,
@@ -71,6 +71,6 @@ def test_decoding(kind: str, case: dict[str, Any], filtered: bool) -> None:
     expected = case["decode_filtered" if filtered else "decode_no_filter"]
     assert [list(cluster.spans) for cluster in clusters] == expected["clusters"]
     links = [
-        [span, cluster.entity_id] for cluster in clusters for span in cluster.spans if cluster.entity_id is not None
+        [span, cluster.entity_row] for cluster in clusters for span in cluster.spans if cluster.entity_row is not None
     ]
     assert sorted(links) == expected["links"]

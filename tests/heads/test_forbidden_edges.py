@@ -43,8 +43,10 @@ def trees(scores: EdgeScores, forbidden: set[tuple[int, int]]) -> dict[tuple[int
             if parent != child and not {(parent, child), (child, parent)} & forbidden:
                 total = scores.mention[0, parent] + scores.mention[0, child] + scores.pair[0, parent, child]
                 edges[parent] = total.item()
-        ids = scores.entity_ids[0, child].tolist()
-        edges |= {size + 1 + k: scores.candidates[0, child, k].item() for k, entity in enumerate(ids) if entity >= 0}
+        ids = scores.candidate_rows[0, child].tolist()
+        edges |= {
+            size + 1 + k: scores.candidate_scores[0, child, k].item() for k, entity in enumerate(ids) if entity >= 0
+        }
         choices.append(edges)
     weights = {}
     for parents in itertools.product(*choices):
@@ -76,7 +78,7 @@ def test_a_forbidden_edge_is_one_of_weight_zero(head: Head, make_documents: Make
     pairs = [(0, 2), (1, 2)]
     scores, gold = make_documents([5, 3], seed=7)
     masked, by_hand = forbid(scores, *pairs), without(scores, *pairs)
-    gold, _ = gold.restrict_to_reachable(scores.entity_ids, scores.mask)
+    gold, _ = gold.restrict_to_reachable(scores.candidate_rows, scores.mask)
     gold = gold.restrict_to_connected(masked)
     torch.testing.assert_close(head.loss(masked, gold), head.loss(by_hand, gold), rtol=0, atol=1e-12)
     assert torch.isfinite(head.loss(masked, gold))
@@ -92,7 +94,7 @@ def test_no_gradient_reaches_a_forbidden_pair(head: Head, make_documents: MakeDo
     scores, gold = make_documents([6], seed=8)
     masked = forbid(scores, (0, 1), (2, 5))
     masked.pair.requires_grad_()
-    gold, _ = gold.restrict_to_reachable(scores.entity_ids, scores.mask)
+    gold, _ = gold.restrict_to_reachable(scores.candidate_rows, scores.mask)
     head.loss(masked, gold.restrict_to_connected(masked)).backward()
     assert masked.pair.grad is not None and torch.isfinite(masked.pair.grad).all()
     assert (masked.pair.grad[masked.forbidden] == 0).all() and masked.pair.grad.abs().sum() > 0
@@ -105,7 +107,7 @@ def test_the_loss_of_gold_with_nested_mentions_is_finite(head: Head, make_docume
     scores, gold = make_documents([7, 4], seed=seed)
     drawn = torch.rand(scores.pair.shape, generator=generator) < 0.5
     masked = dataclasses.replace(scores, forbidden=drawn | drawn.mT)
-    gold, _ = gold.restrict_to_reachable(scores.entity_ids, scores.mask)
+    gold, _ = gold.restrict_to_reachable(scores.candidate_rows, scores.mask)
     for name in ("mention", "pair", "link", "root_pair"):
         getattr(masked, name).requires_grad_()
     loss = head.loss(masked, gold.restrict_to_connected(masked))
@@ -115,7 +117,7 @@ def test_the_loss_of_gold_with_nested_mentions_is_finite(head: Head, make_docume
 
 
 def connected(
-    cluster_ids: list[int], entity_ids: list[int], candidates: list[int], *pairs: tuple[int, int]
+    cluster_ids: list[int], entity_rows: list[int], candidates: list[int], *pairs: tuple[int, int]
 ) -> list[tuple[set[int], int]]:
     """What is left of gold clusters, as sets of spans with their entities, when pairs are forbidden."""
     size = len(cluster_ids)
@@ -123,14 +125,14 @@ def connected(
     scores = EdgeScores(
         mention=zeros,
         link=torch.zeros(1, size, 1),
-        entity_ids=torch.tensor([[[candidate] for candidate in candidates]]),
+        candidate_rows=torch.tensor([[[candidate] for candidate in candidates]]),
         pair=torch.zeros(1, size, size),
         mask=torch.ones(1, size, dtype=torch.bool),
         root_pair=zeros,
     )
-    gold = GoldClustering(torch.tensor([cluster_ids]), torch.tensor([entity_ids]))
+    gold = GoldClustering(torch.tensor([cluster_ids]), torch.tensor([entity_rows]))
     gold = gold.restrict_to_connected(forbid(scores, *pairs))
-    ids, entities = gold.cluster_ids[0].tolist(), gold.entity_ids[0].tolist()
+    ids, entities = gold.cluster_ids[0].tolist(), gold.entity_rows[0].tolist()
     clusters = [({n for n in range(size) if ids[n] == c}, entities[ids.index(c)]) for c in sorted(set(ids) - {-1})]
     assert all(entities[n] == entity for spans, entity in clusters for n in spans)
     return sorted(clusters, key=lambda item: min(item[0]))

@@ -26,8 +26,8 @@ def all_trees(scores: EdgeScores, edge_activation: str) -> dict[tuple[int, ...],
         edges |= {parent: scores.span_to_span[0, parent, child].item() for parent in range(spans) if parent != child}
         edges |= {
             size + 1 + k: value
-            for k, value in enumerate(scores.candidates[0, child].tolist())
-            if scores.entity_ids[0, child, k] >= 0
+            for k, value in enumerate(scores.candidate_scores[0, child].tolist())
+            if scores.candidate_rows[0, child, k] >= 0
         }
         if edge_activation == "arsinh":
             edges = {parent: math.asinh(value) for parent, value in edges.items()}
@@ -52,19 +52,19 @@ def leads_to_the_top(parents: tuple[int, ...], span: int) -> bool:
 def clusters(parents: tuple[int, ...] | list[int], scores: EdgeScores) -> Clustering:
     found = clusters_from_parents(
         parents,
-        scores.entity_ids[0].tolist(),
+        scores.candidate_rows[0].tolist(),
         scores.mention[0].tolist(),
         scores.mask[0].tolist(),
         drop_unlinked_singletons=False,
     )
-    return frozenset((cluster.spans, cluster.entity_id) for cluster in found)
+    return frozenset((cluster.spans, cluster.entity_row) for cluster in found)
 
 
 def gold_clusters(gold: GoldClustering) -> Clustering:
     members: dict[tuple[int, int], list[int]] = defaultdict(list)
     for span, cluster in enumerate(gold.cluster_ids[0].tolist()):
         members[(cluster, -1) if cluster >= 0 else (-1, span)].append(span)
-    entities = gold.entity_ids[0].tolist()
+    entities = gold.entity_rows[0].tolist()
     return frozenset(
         (tuple(spans), None if entities[spans[0]] < 0 else entities[spans[0]]) for spans in members.values()
     )
@@ -95,11 +95,11 @@ def test_everything_agrees_with_enumeration(
             [entity] = [link for spans, link in clusters(parents, scores) if child in spans]
             entity_of_child[entity] += weight
         row = [*edges.span_to_span[0, :, child].tolist(), edges.root[0, child].item()]
-        row += edges.candidates[0, child].tolist()
+        row += edges.candidate_probabilities[0, child].tolist()
         assert row == pytest.approx([parents_of_child[parent] for parent in range(len(row))], abs=1e-10)
         assert entities.nil[0, child].item() == pytest.approx(entity_of_child[None], abs=1e-10)
         for entity, probability in zip(
-            entities.entity_ids[0].tolist(), entities.probability[0, child].tolist(), strict=True
+            entities.entity_rows[0].tolist(), entities.probability[0, child].tolist(), strict=True
         ):
             assert probability == pytest.approx(entity_of_child[entity], abs=1e-10)
 
@@ -110,7 +110,7 @@ def shift_child(scores: EdgeScores, shift: torch.Tensor, *, with_root: bool) -> 
     return EdgeScores(
         mention=scores.mention,
         link=scores.link + shift.unsqueeze(-1),
-        entity_ids=scores.entity_ids,
+        candidate_rows=scores.candidate_rows,
         pair=scores.pair + shift.unsqueeze(1),
         mask=scores.mask,
         root_pair=scores.root_pair + shift if with_root else scores.root_pair,
@@ -153,16 +153,16 @@ def test_mention_score_of_the_parent_matters(make_documents: MakeDocuments) -> N
     raised[0, 2] += 2.0
     head = GlobalHead("none")
     changed = EdgeScores(
-        raised, scores.link, scores.entity_ids, scores.pair, scores.mask, scores.root_pair, root_score="paper"
+        raised, scores.link, scores.candidate_rows, scores.pair, scores.mask, scores.root_pair, root_score="paper"
     )
     assert abs(head.loss(changed, gold).item() - head.loss(scores, gold).item()) > 1e-3
 
 
 def test_impossible_gold_is_left_out_and_reported(make_documents: MakeDocuments) -> None:
     scores, gold = make_documents([5, 6])
-    wrong = GoldClustering(gold.cluster_ids.clone(), gold.entity_ids.clone())
+    wrong = GoldClustering(gold.cluster_ids.clone(), gold.entity_rows.clone())
     wrong.cluster_ids[1, :2] = 40
-    wrong.entity_ids[1, :2] = 999
+    wrong.entity_rows[1, :2] = 999
     scores.mention.requires_grad_()
     head = GlobalHead("none")
     assert head.log_prob(scores, wrong)[1] == -math.inf
@@ -191,7 +191,7 @@ def test_nothing_but_impossible_gold_gives_a_zero_that_can_be_differentiated(mak
 def test_unreachable_gold_becomes_possible_when_restricted(make_documents: MakeDocuments) -> None:
     scores, _ = make_documents([3])
     wrong = GoldClustering(torch.tensor([[0, 0, 1]]), torch.tensor([[999, 999, -1]]))
-    reachable, count = wrong.restrict_to_reachable(scores.entity_ids, scores.mask)
+    reachable, count = wrong.restrict_to_reachable(scores.candidate_rows, scores.mask)
     assert count == 1
     assert GlobalHead("none").loss(scores, reachable).isfinite()
 

@@ -217,7 +217,7 @@ def test_loss_is_the_hinge_of_the_best_choices() -> None:
     scores = EdgeScores(
         mention=torch.tensor([[1.0, 2.0]]),
         link=torch.zeros(1, 2, 0),
-        entity_ids=torch.zeros(1, 2, 0, dtype=torch.int64),
+        candidate_rows=torch.zeros(1, 2, 0, dtype=torch.int64),
         pair=torch.full((1, 2, 2), 0.25),
         mask=torch.ones(1, 2, dtype=torch.bool),
         own={"likeness": torch.full((1, 2, 2), 0.5)},

@@ -23,8 +23,8 @@ def choices(scores: EdgeScores) -> list[dict[int, float]]:
         row |= {parent: scores.span_to_span[0, parent, span].item() for parent in range(span)}
         row |= {
             size + 1 + k: value
-            for k, value in enumerate(scores.candidates[0, span].tolist())
-            if scores.entity_ids[0, span, k] >= 0
+            for k, value in enumerate(scores.candidate_scores[0, span].tolist())
+            if scores.candidate_rows[0, span, k] >= 0
         }
         total = sum(math.exp(value) for value in row.values())
         rows.append({parent: math.exp(value) / total for parent, value in row.items()})
@@ -39,20 +39,20 @@ def test_entity_probabilities_agree_with_enumeration(make_documents: MakeDocumen
     for parents in itertools.product(*rows):
         probability = math.prod(row[parent] for row, parent in zip(rows, parents, strict=True))
         for cluster in clusters_from_parents(
-            parents, scores.entity_ids[0].tolist(), [1.0] * 4, [True] * 4, drop_unlinked_singletons=False
+            parents, scores.candidate_rows[0].tolist(), [1.0] * 4, [True] * 4, drop_unlinked_singletons=False
         ):
             for span in cluster.spans:
-                expected[span][cluster.entity_id] += probability
+                expected[span][cluster.entity_row] += probability
     edges, entities = LocalHead().marginals(scores)
     for span, row in enumerate(rows):
         got = [
             *edges.span_to_span[0, :, span].tolist(),
             edges.root[0, span].item(),
-            *edges.candidates[0, span].tolist(),
+            *edges.candidate_probabilities[0, span].tolist(),
         ]
         assert got == pytest.approx([row.get(parent, 0.0) for parent in range(len(got))], abs=1e-12)
         assert entities.nil[0, span].item() == pytest.approx(expected[span][None], abs=1e-12)
-        found = dict(zip(entities.entity_ids[0].tolist(), entities.probability[0, span].tolist(), strict=True))
+        found = dict(zip(entities.entity_rows[0].tolist(), entities.probability[0, span].tolist(), strict=True))
         for entity, probability in found.items():
             assert probability == pytest.approx(expected[span][entity], abs=1e-12)
 
@@ -60,11 +60,11 @@ def test_entity_probabilities_agree_with_enumeration(make_documents: MakeDocumen
 @pytest.mark.parametrize("seed", range(4))
 def test_loss_is_the_log_probability_of_the_gold_choices(make_documents: MakeDocuments, seed: int) -> None:
     scores, gold = make_documents([5], seed=seed)
-    cluster_ids, links = gold.cluster_ids[0].tolist(), gold.entity_ids[0].tolist()
+    cluster_ids, links = gold.cluster_ids[0].tolist(), gold.entity_rows[0].tolist()
     expected = 0.0
     for span, row in enumerate(choices(scores)):
         right = {earlier for earlier in range(span) if cluster_ids[earlier] == cluster_ids[span] >= 0}
-        ids = scores.entity_ids[0, span].tolist()
+        ids = scores.candidate_rows[0, span].tolist()
         if cluster_ids[span] >= 0 and links[span] in set(ids) - {-1}:
             right.add(6 + ids.index(links[span]))
         expected -= math.log(sum(row[parent] for parent in right or {5}))
@@ -81,7 +81,7 @@ def test_ties_go_to_the_span_itself_then_candidates_then_the_leftmost_antecedent
     scores = EdgeScores(
         mention=torch.zeros(1, 4),
         link=torch.tensor([[[0.0, 0.0], [1.0, 1.0], [1.0, 2.0], [1.0, 1.0]]]),
-        entity_ids=torch.tensor([[[1, 2], [1, 2], [1, 2], [-1, -1]]]),
+        candidate_rows=torch.tensor([[[1, 2], [1, 2], [1, 2], [-1, -1]]]),
         pair=torch.tensor([[[0.0, 1.0, 2.0, 2.0], [0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 0.0, 2.0], [9.0, 9.0, 9.0, 0.0]]]),
         mask=torch.ones(1, 4, dtype=torch.bool),
     )

@@ -17,7 +17,7 @@ def linking_scores() -> EdgeScores:
     return EdgeScores(
         mention=torch.full((1, 4), 50.0),
         link=torch.tensor([[[3.0, 1.0], [-2.0, 0.5], [2.0, -1.0], [-4.0, -3.0]]]),
-        entity_ids=torch.tensor([[[7, 8], [9, 7], [8, -1], [7, 9]]]),
+        candidate_rows=torch.tensor([[[7, 8], [9, 7], [8, -1], [7, 9]]]),
         pair=torch.full((1, 4, 4), 50.0),
         mask=torch.ones(1, 4, dtype=torch.bool),
         nil=torch.tensor([[1.0, 0.0, 2.5, -1.0]]),
@@ -28,14 +28,14 @@ def test_coreference_ignores_candidates_and_gold_entities(make_documents: MakeDo
     scores, gold = make_documents([6, 4])
     head = StandaloneCorefHead()
     bare = scores.without_candidates()
-    no_links = GoldClustering(gold.cluster_ids, torch.full_like(gold.entity_ids, -1))
-    assert (gold.entity_ids >= 0).any()
+    no_links = GoldClustering(gold.cluster_ids, torch.full_like(gold.entity_rows, -1))
+    assert (gold.entity_rows >= 0).any()
     assert torch.equal(head.loss(scores, gold), LocalHead().loss(bare, no_links))
     assert torch.equal(head.decode(scores).parents, LocalHead().decode(bare).parents)
     assert head.decode(scores).parents.max() <= 6
     edges, entities = head.marginals(scores)
-    assert edges.candidates.shape == scores.link.shape
-    assert (edges.candidates == 0).all()
+    assert edges.candidate_probabilities.shape == scores.link.shape
+    assert (edges.candidate_probabilities == 0).all()
     assert entities.probability.shape == (2, 6, 0)
     assert entities.nil[scores.mask].tolist() == pytest.approx([1.0] * 10, abs=1e-12)
 
@@ -70,7 +70,7 @@ def test_linking_groups_mentions_by_their_link() -> None:
     parents = StandaloneLinkingHead().decode(scores).parents
     assert parents.tolist() == [[5, 6, -1, -1]]
     clusters = clusters_from_parents(
-        parents[0].tolist(), scores.entity_ids[0].tolist(), scores.mention[0].tolist(), scores.mask[0].tolist()
+        parents[0].tolist(), scores.candidate_rows[0].tolist(), scores.mention[0].tolist(), scores.mask[0].tolist()
     )
     assert clusters == [DecodedCluster((0, 1), 7)]
 
@@ -85,9 +85,9 @@ def test_linking_probabilities_are_scaled_sigmoids() -> None:
     nil, first, second = (1 / (1 + math.exp(-score)) for score in (0.0, -2.0, 0.5))
     total = nil + first + second
     assert edges.root[0, 1].item() == pytest.approx(nil / total, abs=1e-12)
-    assert edges.candidates[0, 1].tolist() == pytest.approx([first / total, second / total], abs=1e-12)
+    assert edges.candidate_probabilities[0, 1].tolist() == pytest.approx([first / total, second / total], abs=1e-12)
     assert (edges.span_to_span == 0).all()
-    assert entities.entity_ids.tolist() == [[7, 8, 9]]
+    assert entities.entity_rows.tolist() == [[7, 8, 9]]
     assert entities.probability[0, 1].tolist() == pytest.approx([second / total, 0, first / total], abs=1e-12)
     assert entities.nil[0, 1].item() == pytest.approx(nil / total, abs=1e-12)
 
@@ -96,7 +96,7 @@ def test_linking_probabilities_do_not_underflow() -> None:
     scores = linking_scores()
     scores = dataclasses.replace(scores, link=scores.link - 5000, nil=torch.full((1, 4), -5000.0))
     edges, _ = StandaloneLinkingHead().marginals(scores)
-    assert (edges.root + edges.candidates.sum(-1)).tolist() == [pytest.approx([1.0] * 4)]
+    assert (edges.root + edges.candidate_probabilities.sum(-1)).tolist() == [pytest.approx([1.0] * 4)]
 
 
 def test_linking_needs_the_nil_score() -> None:

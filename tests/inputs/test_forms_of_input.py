@@ -129,7 +129,7 @@ def test_documents_of_a_word_or_none(annotate: CorefELPipeline, text: str) -> No
 def test_no_candidate_anywhere(annotate: CorefELPipeline) -> None:
     text = "She praised the mayor. The mayor left; she met the coach, and the coach left."
     encoded = annotate.processor.encode(text)
-    assert (encoded.candidates == -1).all() and not encoded.entities
+    assert (encoded.candidate_rows == -1).all() and not encoded.entities
     (result, other, again) = annotate.annotate([text, TEXT, text], batch_size=3)
     assert {cluster.entity for cluster in result.clusters} == {None}
     assert len(offsets_of(result)) >= 5

@@ -67,15 +67,15 @@ def assert_rich(results: Sequence[AnnotatedDocument]) -> None:
     assert all(0.0 <= number <= 1.0 for result in results for number in numbers(result))
 
 
-def scores_of(output: CorefELOutput, b: int, spans: int, kept: int) -> dict[str, torch.Tensor]:
-    """The scores of document b of a batch, which has so many spans and so many kept ones."""
-    assert output.span_scores is not None and output.kept is not None and output.pair is not None
-    fields = {"span_scores": output.span_scores[b, :spans], "pair": output.pair[b, :kept, :kept]}
-    for name in ("kept", "mention", "link", "root_pair", "nil"):
+def scores_of(output: CorefELOutput, b: int, spans: int, retained: int) -> dict[str, torch.Tensor]:
+    """The scores of document b of a batch, which has so many spans and so many retained ones."""
+    assert output.span_scores is not None and output.retained is not None and output.pair is not None
+    fields = {"span_scores": output.span_scores[b, :spans], "pair": output.pair[b, :retained, :retained]}
+    for name in ("retained", "mention", "link", "root_pair", "nil"):
         value = getattr(output, name)
         if value is not None:
-            fields[name] = value[b, :kept]
-    assert (output.kept[b, kept:] == -1).all()
+            fields[name] = value[b, :retained]
+    assert (output.retained[b, retained:] == -1).all()
     return fields
 
 

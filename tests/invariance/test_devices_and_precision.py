@@ -70,7 +70,7 @@ def test_every_tensor_is_made_where_the_model_is(
         expected = model(**inputs)
         scores = model.edge_scores(expected)
         decoding, marginals = model.head.decode(scores), model.head.marginals(scores)
-    assert (expected.kept >= 0).sum() >= 5
+    assert (expected.retained >= 0).sum() >= 5
     with second_device(float64=float64):
         weights = {name: value.detach().to(DEVICE) for name, value in model.state_dict().items()}
         buffers = {name: value.to(DEVICE) for name, value in model.named_buffers()}

@@ -86,11 +86,11 @@ def test_scores_do_not_depend_on_the_company(annotate: CorefELPipeline, anchor: 
     encoded = [processor.encode(text) for text in texts]
     with torch.no_grad():
         single = [model(**processor.collate([document])) for document in encoded]
-        assert (single[0].kept >= 0).sum() >= 5
+        assert (single[0].retained >= 0).sum() >= 5
         for order in ([0, 1, 2, 3, 4], [3, 0], [4, 2, 0, 3, 1]):
             output = model(**processor.collate([encoded[i] for i in order]))
             for b, i in enumerate(order):
-                sizes = len(encoded[i].spans), single[i].kept.shape[1]
+                sizes = len(encoded[i].spans), single[i].retained.shape[1]
                 assert_scores_close(scores_of(output, b, *sizes), scores_of(single[i], 0, *sizes))
 
 
@@ -114,12 +114,12 @@ def test_padding_changes_nothing(
     inputs["subword_positions"] = pad(positions // length * wider + positions % length, (0, subwords), value=-1)
     for name, value in (("span_begin", 0), ("span_end", 1), ("span_width", 0), ("span_mask", False)):
         inputs[name] = pad(inputs[name], (0, spans), value=value)
-    for name, value in (("span_cases", 0), ("candidates", -1), ("log_priors", 0.0)):
+    for name, value in (("span_cases", 0), ("candidate_rows", -1), ("log_priors", 0.0)):
         inputs[name] = pad(inputs[name], (0, 0, 0, spans), value=value)
     inputs["entity_vectors"] = pad(inputs["entity_vectors"], (0, 0, 0, entities))
     with torch.no_grad():
         padded = model(**inputs)
-    sizes = plain.span_scores.shape[1], plain.kept.shape[1]
+    sizes = plain.span_scores.shape[1], plain.retained.shape[1]
     assert sizes[1] >= 5
     assert padded.span_scores.shape[1] == sizes[0] + spans
     assert_scores_close(scores_of(padded, 0, *sizes), scores_of(plain, 0, *sizes))

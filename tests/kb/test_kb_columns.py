@@ -31,7 +31,7 @@ priors = st.sampled_from([0.0, 0.125, 0.25, 0.5, 1.0])
 tables = st.dictionaries(surfaces, st.dictionaries(names, priors, min_size=1, max_size=4), max_size=8)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     table=tables, draw=st.data(), fallback=st.sampled_from(["none", "casefold", "normalized"]), chunk=st.integers(1, 4)
 )

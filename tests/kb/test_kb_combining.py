@@ -107,7 +107,7 @@ tables = st.dictionaries(
 )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(table=tables, kept=st.sets(names))
 def test_a_subset_is_what_would_have_been_built(table: dict[str, dict[str, float]], kept: set[str]) -> None:
     whole = KnowledgeBase.build([(surface, row.items()) for surface, row in table.items()])
@@ -230,7 +230,7 @@ def test_merging_with_itself_and_with_nothing_changes_nothing() -> None:
         KnowledgeBase.merge()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(first=tables, second=tables)
 def test_merging_keeps_the_higher_prior(
     first: dict[str, dict[str, float]], second: dict[str, dict[str, float]]

@@ -148,3 +148,29 @@ def test_wide_offsets_where_they_are_needed() -> None:
 def test_files_have_the_permissions_of_any_new_file(folder: Path) -> None:
     (folder / "new").touch()
     assert {path.stat().st_mode for path in folder.iterdir()} == {(folder / "new").stat().st_mode}
+
+
+def test_of_a_large_folder_only_the_tries_are_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hf_corefel.kb.folder.CHECKED_BYTES", 0)
+
+    def damage(name: str) -> None:
+        data = bytearray((folder / name).read_bytes())
+        data[-1] ^= 1
+        (folder / name).write_bytes(data)
+
+    damage("vectors.safetensors")
+    kb = KnowledgeBase.from_pretrained(folder)
+    with pytest.raises(KnowledgeBaseError, match="the tables do not have the fingerprint"):
+        kb.verify()
+    with pytest.raises(KnowledgeBaseError, match=r"vectors\.safetensors: .* checksum"):
+        KnowledgeBase.from_pretrained(folder, check=True)
+    damage("surfaces.marisa")
+    for check in (None, False):
+        with pytest.raises(KnowledgeBaseError, match=r"surfaces\.marisa: .* checksum"):
+            KnowledgeBase.from_pretrained(folder, check=check)
+
+
+def test_how_vectors_come_must_be_known(folder: Path) -> None:
+    change_config(folder, vectors="later")
+    with pytest.raises(KnowledgeBaseError, match="field 'vectors': expected 'stored' or 'lazy', got 'later'"):
+        KnowledgeBase.from_pretrained(folder)

@@ -181,10 +181,10 @@ def test_the_context_of_one_document_does_not_reach_another() -> None:
 
 def test_expected_entities_are_the_means_by_priors() -> None:
     vectors = torch.tensor([[[1.0, 0.0], [0.0, 1.0], [2.0, 2.0]], [[5.0, 7.0], [0.0, 0.0], [0.0, 0.0]]])
-    candidates = torch.tensor([[[0, 1], [2, -1], [-1, -1]], [[0, -1], [0, 0], [-1, -1]]])
+    candidate_rows = torch.tensor([[[0, 1], [2, -1], [-1, -1]], [[0, -1], [0, 0], [-1, -1]]])
     priors = torch.tensor([[[0.5, 0.25], [0.9, 0.0], [0.0, 0.0]], [[1.0, 0.0], [2.0, 1.0], [0.0, 0.0]]])
-    found = expected_entities(candidates, priors.clamp(min=1e-9).log(), vectors)
+    found = expected_entities(candidate_rows, priors.clamp(min=1e-9).log(), vectors)
     # The last span of the second document has priors that sum to 3: their shares.
     expected = torch.tensor([[[0.5, 0.25], [1.8, 1.8], [0.0, 0.0]], [[5.0, 7.0], [5.0, 7.0], [0.0, 0.0]]])
     torch.testing.assert_close(found, expected)
-    assert expected_entities(candidates[:, :0], priors[:, :0], vectors).shape == (2, 0, 2)
+    assert expected_entities(candidate_rows[:, :0], priors[:, :0], vectors).shape == (2, 0, 2)

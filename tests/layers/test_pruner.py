@@ -22,11 +22,11 @@ def _cross(left: Span, right: Span) -> bool:
 
 def _greedy(scores: list[float], spans: list[Span], limit: int) -> list[int]:
     order = sorted(range(len(spans)), key=lambda i: (-scores[i], *spans[i]))
-    kept: list[int] = []
+    retained: list[int] = []
     for i in order:
-        if len(kept) < limit and not any(_cross(spans[i], spans[k]) for k in kept):
-            kept.append(i)
-    return kept
+        if len(retained) < limit and not any(_cross(spans[i], spans[k]) for k in retained):
+            retained.append(i)
+    return retained
 
 
 # Few distinct scores, so that ties are common.
@@ -50,10 +50,10 @@ def _prune(scores: list[float], spans: list[Span], limit: int) -> list[int]:
 @given(_DOCUMENTS)
 def test_equals_brute_force(document: tuple[list[Span], list[float], int]) -> None:
     spans, scores, limit = document
-    kept = _prune(scores, spans, limit)
-    assert kept == _greedy(scores, spans, limit)
-    assert len(set(kept)) == len(kept) <= limit
-    assert not any(_cross(spans[i], spans[j]) for i in kept for j in kept)
+    retained = _prune(scores, spans, limit)
+    assert retained == _greedy(scores, spans, limit)
+    assert len(set(retained)) == len(retained) <= limit
+    assert not any(_cross(spans[i], spans[j]) for i in retained for j in retained)
 
 
 @settings(max_examples=50, deadline=None)
@@ -95,8 +95,8 @@ def _select(
     # Padding has the best score of all and must still not win.
     values = torch.tensor([row + [99.0] * (size - len(row)) for row in scores])
     flags = torch.tensor(keep_all or [False] * len(spans))
-    kept = MentionPruner.select(values, table[..., 0], table[..., 1], mask, torch.tensor(limits), flags)
-    return kept.tolist()
+    retained = MentionPruner.select(values, table[..., 0], table[..., 1], mask, torch.tensor(limits), flags)
+    return retained.tolist()
 
 
 def test_selection_is_in_reading_order_and_padded_with_minus_one() -> None:
@@ -117,8 +117,8 @@ def test_given_mentions_all_stay_even_where_they_cross() -> None:
 def test_documents_without_spans() -> None:
     empty = torch.zeros(2, 0)
     none = torch.zeros(2, 0, dtype=torch.long)
-    kept = MentionPruner.select(empty, none, none, none.bool(), torch.ones(2), torch.zeros(2, dtype=torch.bool))
-    assert kept.shape == (2, 0)
+    retained = MentionPruner.select(empty, none, none, none.bool(), torch.ones(2), torch.zeros(2, dtype=torch.bool))
+    assert retained.shape == (2, 0)
 
 
 @pytest.mark.parametrize("depth", [0, 1, 2])

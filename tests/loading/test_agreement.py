@@ -91,7 +91,7 @@ def test_what_the_caller_changes_acts(tiny_folder: Path, tmp_path: Path, name: s
     before = CorefELProcessor.from_pretrained(tiny_folder).settings
     assert annotate.processor.settings == before.replace(**{name: CHANGED[name]})
     if name == "max_candidates":
-        assert annotate.processor.encode(TEXT).candidates.shape[1] == 1
+        assert annotate.processor.encode(TEXT).candidate_rows.shape[1] == 1
         # What is saved reads so, too, and both files say it.
         annotate.save_pretrained(tmp_path)
         again = quietly(lambda: load_pipeline(tmp_path))

@@ -122,8 +122,8 @@ def test_settings_of_a_processor_when_loading(tiny_folder: Path) -> None:
     for load in (CorefELProcessor.from_pretrained, AutoProcessor.from_pretrained):
         processor = load(tiny_folder, max_candidates=1, window_size=12)
         assert (processor.settings.max_candidates, processor.settings.window_size) == (1, 12)
-        assert processor.encode("Berg").candidates.shape[1] == 1
-        assert CorefELProcessor.from_pretrained(tiny_folder).encode("Berg").candidates.shape[1] == 3
+        assert processor.encode("Berg").candidate_rows.shape[1] == 1
+        assert CorefELProcessor.from_pretrained(tiny_folder).encode("Berg").candidate_rows.shape[1] == 3
     with pytest.raises(ValueError, match=r"CorefELProcessor.from_pretrained: max_candidates"):
         CorefELProcessor.from_pretrained(tiny_folder, max_candidates=0)
     with pytest.raises(ValueError, match="min_kept_spans"):

@@ -124,7 +124,7 @@ def test_a_quantized_model_is_saved_and_loaded(tiny_folder: Path, quantization: 
     batch = loaded.processor(TEXT)
     with torch.no_grad():
         before, after = loaded.model(**batch), again.model(**batch)
-    assert torch.equal(before.kept, after.kept)
+    assert torch.equal(before.retained, after.retained)
     torch.testing.assert_close(after.pair, before.pair, rtol=1e-4, atol=1e-4)
 
 

@@ -31,21 +31,21 @@ def test_arrays_and_lists_are_taken_and_repeated_spans_count_once() -> None:
 def test_empty_sides() -> None:
     assert span_recall(GOLD, [], []) == SpanRecall(4.0, 0.0, 0.0)
     assert span_recall(GOLD, ENUMERATED, []) == SpanRecall(4.0, 3.0, 0.0)
-    for enumerated, kept in ((ENUMERATED, KEPT), ([], [])):
-        recall = span_recall([], enumerated, kept)
+    for enumerated, retained in ((ENUMERATED, KEPT), ([], [])):
+        recall = span_recall([], enumerated, retained)
         assert recall == SpanRecall()
         assert set(recall.to_dict().values()) == {0.0}
 
 
 def test_a_kept_span_must_have_been_enumerated() -> None:
-    with pytest.raises(ValueError, match=r"kept: span \(1, 2\) is not among the enumerated spans"):
+    with pytest.raises(ValueError, match=r"retained: span \(1, 2\) is not among the enumerated spans"):
         span_recall(GOLD, ENUMERATED, [(6, 14), (3, 9), (1, 2)])
 
 
 @pytest.mark.parametrize("spans", [[1, 2], [(1, 2, 3)], [("a", "b")], [(1,)]])
-@pytest.mark.parametrize("name", ["gold", "enumerated", "kept"])
+@pytest.mark.parametrize("name", ["gold", "enumerated", "retained"])
 def test_what_is_no_span(name: str, spans: Any) -> None:
-    sides: dict[str, Any] = {"gold": [], "enumerated": [], "kept": []}
+    sides: dict[str, Any] = {"gold": [], "enumerated": [], "retained": []}
     with pytest.raises(ValueError, match=rf"{name}: expected pairs of offsets \(begin, end\), got "):
         span_recall(**{**sides, name: spans})
 
@@ -53,11 +53,11 @@ def test_what_is_no_span(name: str, spans: Any) -> None:
 spans = st.sets(st.tuples(st.integers(0, 4), st.integers(5, 9)))
 
 
-@given(gold=spans, enumerated=spans, kept=spans)
+@given(gold=spans, enumerated=spans, retained=spans)
 def test_pruning_never_raises_recall(
-    gold: set[tuple[int, int]], enumerated: set[tuple[int, int]], kept: set[tuple[int, int]]
+    gold: set[tuple[int, int]], enumerated: set[tuple[int, int]], retained: set[tuple[int, int]]
 ) -> None:
-    recall = span_recall(gold, enumerated, kept & enumerated)
+    recall = span_recall(gold, enumerated, retained & enumerated)
     assert 0.0 <= recall.after_pruning <= recall.after_enumeration <= 1.0
     assert span_recall(gold, gold | enumerated, gold | enumerated).after_pruning == float(bool(gold))
 

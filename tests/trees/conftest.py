@@ -23,35 +23,35 @@ Clustering = frozenset[tuple[frozenset[int], int | None]]
 
 @dataclass
 class Graph:
-    """Scores of one document: root [N], span_to_span [N, N], candidates [N, K], entity_ids [N, K]."""
+    """Scores of one document: root [N], span_to_span [N, N], candidate_scores [N, K], candidate_rows [N, K]."""
 
     root: np.ndarray
     span_to_span: np.ndarray
-    candidates: np.ndarray
-    entity_ids: np.ndarray
+    candidate_scores: np.ndarray
+    candidate_rows: np.ndarray
 
     def tensors(self, requires_grad: bool = False) -> tuple[torch.Tensor, ...]:
         """Root, span-to-span and candidate scores and entity ids, each with a batch axis of one document."""
         scores = [
             torch.tensor(array[None], dtype=torch.float64, requires_grad=requires_grad)
-            for array in (self.root, self.span_to_span, self.candidates)
+            for array in (self.root, self.span_to_span, self.candidate_scores)
         ]
-        return (*scores, torch.tensor(self.entity_ids[None], dtype=torch.int64))
+        return (*scores, torch.tensor(self.candidate_rows[None], dtype=torch.int64))
 
     def distribution(self, mask: torch.Tensor | None = None) -> SpanningTreeDistribution:
-        root, span_to_span, candidates, entity_ids = self.tensors()
-        return SpanningTreeDistribution(root, span_to_span, candidates, entity_ids, mask)
+        root, span_to_span, candidates, candidate_rows = self.tensors()
+        return SpanningTreeDistribution(root, span_to_span, candidates, candidate_rows, mask)
 
 
 def gold_tensors(clustering: Clustering, spans: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Cluster and entity ids [1, N] of a clustering; unlinked single spans get cluster id -1."""
     cluster_ids = torch.full((1, spans), -1)
-    entity_ids = torch.full((1, spans), -1)
+    entity_rows = torch.full((1, spans), -1)
     for number, (members, entity) in enumerate(sorted(clustering, key=lambda cluster: sorted(cluster[0]))):
         if len(members) > 1 or entity is not None:
             cluster_ids[0, list(members)] = number
-            entity_ids[0, list(members)] = -1 if entity is None else entity
-    return cluster_ids, entity_ids
+            entity_rows[0, list(members)] = -1 if entity is None else entity
+    return cluster_ids, entity_rows
 
 
 @dataclass
@@ -86,7 +86,7 @@ def log_sum(logs: list[float]) -> float:
     return top + math.log(math.fsum(math.exp(log - top) for log in logs))
 
 
-def cluster(parents: tuple[int, ...], entity_ids: np.ndarray) -> Clustering | None:
+def cluster(parents: tuple[int, ...], candidate_rows: np.ndarray) -> Clustering | None:
     """The clustering a tree decodes to, None if the parents make a cycle."""
     n = len(parents)
     linked: dict[int, set[int]] = {}
@@ -101,7 +101,7 @@ def cluster(parents: tuple[int, ...], entity_ids: np.ndarray) -> Clustering | No
         if parents[head] == n:
             unlinked.setdefault(head, set()).add(span)
         else:
-            linked.setdefault(int(entity_ids[head, parents[head] - n - 1]), set()).add(span)
+            linked.setdefault(int(candidate_rows[head, parents[head] - n - 1]), set()).add(span)
     return frozenset(
         [(frozenset(members), entity) for entity, members in linked.items()]
         + [(frozenset(members), None) for members in unlinked.values()]
@@ -110,12 +110,12 @@ def cluster(parents: tuple[int, ...], entity_ids: np.ndarray) -> Clustering | No
 
 def enumerate_trees(graph: Graph) -> Enumeration:
     n = len(graph.root)
-    columns = np.hstack([graph.span_to_span.T, graph.root[:, None], graph.candidates])
+    columns = np.hstack([graph.span_to_span.T, graph.root[:, None], graph.candidate_scores])
     columns[np.arange(n), np.arange(n)] = -np.inf
-    columns[:, n + 1 :][graph.entity_ids < 0] = -np.inf
+    columns[:, n + 1 :][graph.candidate_rows < 0] = -np.inf
     result = Enumeration()
     for parents in itertools.product(*(np.flatnonzero(column > -np.inf).tolist() for column in columns)):
-        clustering = cluster(parents, graph.entity_ids)
+        clustering = cluster(parents, graph.candidate_rows)
         if clustering is not None:
             result.trees.append(parents)
             result.scores.append(math.fsum(columns[span, parent] for span, parent in enumerate(parents)))
@@ -137,8 +137,8 @@ def random_graph(seed: int, *, spans: int | None = None, missing: float = 0.3) -
         values[rng.random(shape) < missing] = -np.inf
         return values
 
-    entity_ids = rng.integers(-1, 3, size=(n, width))
-    return Graph(scores(n), scores(n, n), scores(n, width), entity_ids)
+    candidate_rows = rng.integers(-1, 3, size=(n, width))
+    return Graph(scores(n), scores(n, n), scores(n, width), candidate_rows)
 
 
 def read_case(case: dict[str, Any]) -> tuple[Graph, torch.Tensor, torch.Tensor]:
@@ -156,11 +156,11 @@ def read_case(case: dict[str, Any]) -> tuple[Graph, torch.Tensor, torch.Tensor]:
         np.where(np.isnan(candidates), -1, 10 + np.arange(candidates.shape[1])),
     )
     cluster_ids = torch.full((1, n), -1)
-    entity_ids = torch.full((1, n), -1)
+    entity_rows = torch.full((1, n), -1)
     for number, gold in enumerate(case["gold"]):
         cluster_ids[0, gold["spans"]] = number
-        entity_ids[0, gold["spans"]] = -1 if gold["entity"] is None else 10 + gold["entity"]
-    return graph, cluster_ids, entity_ids
+        entity_rows[0, gold["spans"]] = -1 if gold["entity"] is None else 10 + gold["entity"]
+    return graph, cluster_ids, entity_rows
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -95,13 +95,13 @@ def test_more_than_one_root_edge() -> None:
 
 
 def test_ties_prefer_root_then_candidates_then_spans() -> None:
-    entity_ids = torch.tensor([[[4, 3], [9, 8], [1, 2]]])
+    candidate_rows = torch.tensor([[[4, 3], [9, 8], [1, 2]]])
     zeros = torch.zeros(1, 3), torch.zeros(1, 3, 3), torch.zeros(1, 3, 2)
-    assert SpanningTreeDistribution(*zeros, entity_ids).argmax.parents.tolist() == [[3, 3, 3]]
-    without_root = SpanningTreeDistribution(zeros[0] - 1, *zeros[1:], entity_ids)
+    assert SpanningTreeDistribution(*zeros, candidate_rows).argmax.parents.tolist() == [[3, 3, 3]]
+    without_root = SpanningTreeDistribution(zeros[0] - 1, *zeros[1:], candidate_rows)
     assert without_root.argmax.parents.tolist() == [[4, 4, 4]]
     last = torch.tensor([[[-1.0, 0.0], [-5.0, -5.0], [-5.0, -5.0]]])
-    spans_left = SpanningTreeDistribution(zeros[0] - 1, zeros[1], last, entity_ids)
+    spans_left = SpanningTreeDistribution(zeros[0] - 1, zeros[1], last, candidate_rows)
     assert spans_left.argmax.parents.tolist() == [[5, 0, 0]]
     assert spans_left.argmax.score.tolist() == [0.0]
 

@@ -89,11 +89,11 @@ def test_clusters_too_large_for_the_batch(limit: int, monkeypatch: pytest.Monkey
     shapes = (1, 14), (1, 14, 14), (1, 14, 2)
     scores = [torch.randn(*shape, generator=generator, dtype=torch.float64).requires_grad_() for shape in shapes]
     cluster_ids = torch.tensor([[7, 2, 7, 0, 2, 7, -1, 7, 0, 2, 7, 5, 7, 2]])
-    entity_ids = torch.tensor([[3, -1, 3, 4, -1, 3, -1, 3, 4, -1, 3, 9, 3, -1]])
-    candidates = torch.stack([entity_ids, torch.full_like(entity_ids, 8)], dim=-1)
+    entity_rows = torch.tensor([[3, -1, 3, 4, -1, 3, -1, 3, 4, -1, 3, 9, 3, -1]])
+    candidates = torch.stack([entity_rows, torch.full_like(entity_rows, 8)], dim=-1)
 
     def loss() -> tuple[float, tuple[torch.Tensor, ...]]:
-        log_prob = SpanningTreeDistribution(*scores, candidates).log_prob(cluster_ids, entity_ids)
+        log_prob = SpanningTreeDistribution(*scores, candidates).log_prob(cluster_ids, entity_rows)
         return log_prob.item(), torch.autograd.grad(log_prob.sum(), scores)
 
     expected, gradients = loss()

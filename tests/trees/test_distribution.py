@@ -25,9 +25,9 @@ def random_scores(
     generator = torch.Generator().manual_seed(seed)
     shapes = (batch, spans), (batch, spans, spans), (batch, spans, candidates)
     scores = [(torch.randn(*shape, generator=generator, dtype=torch.float64) * scale).to(dtype) for shape in shapes]
-    entity_ids = torch.randint(-1, 5, (batch, spans, candidates), generator=generator)
-    entity_ids[..., 0] = 5
-    return scores[0], scores[1], scores[2], entity_ids
+    candidate_rows = torch.randint(-1, 5, (batch, spans, candidates), generator=generator)
+    candidate_rows[..., 0] = 5
+    return scores[0], scores[1], scores[2], candidate_rows
 
 
 def random_gold(batch: int, spans: int, *, seed: int = 0) -> tuple[Tensor, Tensor]:
@@ -39,15 +39,15 @@ def random_gold(batch: int, spans: int, *, seed: int = 0) -> tuple[Tensor, Tenso
 
 @pytest.mark.parametrize("spans", [1, 3, 6])
 def test_gradcheck(spans: int, space: str) -> None:
-    root, pairs, candidates, entity_ids = random_scores(2, spans)
+    root, pairs, candidates, candidate_rows = random_scores(2, spans)
     cluster_ids, entities = random_gold(2, spans)
     inputs = tuple(score.requires_grad_() for score in (root, pairs, candidates))
 
     def log_partition(root: Tensor, pairs: Tensor, candidates: Tensor) -> Tensor:
-        return SpanningTreeDistribution(root, pairs, candidates, entity_ids).log_partition
+        return SpanningTreeDistribution(root, pairs, candidates, candidate_rows).log_partition
 
     def log_prob(root: Tensor, pairs: Tensor, candidates: Tensor) -> Tensor:
-        return SpanningTreeDistribution(root, pairs, candidates, entity_ids).log_prob(cluster_ids, entities)
+        return SpanningTreeDistribution(root, pairs, candidates, candidate_rows).log_prob(cluster_ids, entities)
 
     assert torch.autograd.gradcheck(log_partition, inputs)
     assert torch.autograd.gradcheck(log_prob, inputs)
@@ -70,11 +70,11 @@ def test_gradient_of_a_large_document_agrees_with_the_determinant() -> None:
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_lower_precision_is_promoted(dtype: torch.dtype) -> None:
-    root, pairs, candidates, entity_ids = random_scores(2, 5, dtype=dtype)
+    root, pairs, candidates, candidate_rows = random_scores(2, 5, dtype=dtype)
     gold = random_gold(2, 5)
-    high = SpanningTreeDistribution(root.double(), pairs.double(), candidates.double(), entity_ids)
+    high = SpanningTreeDistribution(root.double(), pairs.double(), candidates.double(), candidate_rows)
     scores = [score.requires_grad_() for score in (root, pairs, candidates)]
-    low = SpanningTreeDistribution(root, pairs, candidates, entity_ids)
+    low = SpanningTreeDistribution(root, pairs, candidates, candidate_rows)
     log_prob = low.log_prob(*gold)
     assert log_prob.dtype == low.entropy.dtype == low.edge_marginals.root.dtype == low.argmax.score.dtype
     assert log_prob.dtype == torch.float64
@@ -86,8 +86,8 @@ def test_lower_precision_is_promoted(dtype: torch.dtype) -> None:
 
 
 def test_no_gradient_is_asked_for_results_that_have_none() -> None:
-    root, pairs, candidates, entity_ids = random_scores(1, 4)
-    distribution = SpanningTreeDistribution(root.requires_grad_(), pairs, candidates, entity_ids)
+    root, pairs, candidates, candidate_rows = random_scores(1, 4)
+    distribution = SpanningTreeDistribution(root.requires_grad_(), pairs, candidates, candidate_rows)
     assert distribution.log_partition.requires_grad
     results = [*distribution.edge_marginals, *distribution.entity_marginals, distribution.entropy, *distribution.argmax]
     assert not any(result.requires_grad for result in results)
@@ -97,7 +97,7 @@ def test_no_gradient_is_asked_for_results_that_have_none() -> None:
 def test_batch_with_masks_equals_one_by_one(garbage: float) -> None:
     """Masked spans may stand anywhere and hold anything."""
     lengths, spans = (6, 1, 0, 4), 7
-    root, pairs, candidates, entity_ids = random_scores(4, spans)
+    root, pairs, candidates, candidate_rows = random_scores(4, spans)
     cluster_ids, entities = random_gold(4, spans)
     mask = torch.zeros(4, spans, dtype=torch.bool)
     for b, length in enumerate(lengths):
@@ -106,7 +106,7 @@ def test_batch_with_masks_equals_one_by_one(garbage: float) -> None:
     candidates[~mask] = garbage
     pairs[~(mask[:, :, None] & mask[:, None, :])] = garbage
     parts = tuple(score.requires_grad_() for score in (root, pairs, candidates))
-    together = SpanningTreeDistribution(root, pairs, candidates, entity_ids, mask)
+    together = SpanningTreeDistribution(root, pairs, candidates, candidate_rows, mask)
     log_prob = together.log_prob(cluster_ids, entities)
     gradients = torch.autograd.grad(log_prob.sum(), parts)
     edges, links, best = together.edge_marginals, together.entity_marginals, together.argmax
@@ -114,7 +114,7 @@ def test_batch_with_masks_equals_one_by_one(garbage: float) -> None:
         at = mask[b].nonzero().flatten()
         inputs = [root[None, b, at], pairs[b][at][:, at][None], candidates[None, b, at]]
         inputs = [part.detach().requires_grad_() for part in inputs]
-        alone = SpanningTreeDistribution(inputs[0], inputs[1], inputs[2], entity_ids[None, b, at])
+        alone = SpanningTreeDistribution(inputs[0], inputs[1], inputs[2], candidate_rows[None, b, at])
         expected = alone.log_prob(cluster_ids[None, b, at], entities[None, b, at])
         assert log_prob[b].item() == expected.item()
         assert together.log_partition[b].item() == alone.log_partition.item()
@@ -124,10 +124,10 @@ def test_batch_with_masks_equals_one_by_one(garbage: float) -> None:
         assert torch.equal(gradients[1][b][at][:, at], of_pairs[0])
         assert torch.equal(gradients[2][b, at], of_candidates[0])
         assert torch.equal(edges.root[b, at], alone.edge_marginals.root[0])
-        assert torch.equal(edges.candidates[b, at], alone.edge_marginals.candidates[0])
+        assert torch.equal(edges.candidate_probabilities[b, at], alone.edge_marginals.candidate_probabilities[0])
         assert torch.equal(edges.span_to_span[b][at][:, at], alone.edge_marginals.span_to_span[0])
-        found = links.entity_ids[b] >= 0
-        assert links.entity_ids[b, found].tolist() == alone.entity_marginals.entity_ids[0].tolist()
+        found = links.entity_rows[b] >= 0
+        assert links.entity_rows[b, found].tolist() == alone.entity_marginals.entity_rows[0].tolist()
         assert torch.equal(links.probability[b, at][:, found], alone.entity_marginals.probability[0])
         assert torch.equal(links.nil[b, at], alone.entity_marginals.nil[0])
         assert best.score[b].item() == alone.argmax.score.item()
@@ -152,12 +152,12 @@ def test_the_document_without_spans_has_one_empty_tree() -> None:
 @pytest.mark.parametrize("size", [1.0, 1e3, 1e6])
 def test_shifting_all_edges_into_a_span(size: float, space: str) -> None:
     """Each tree has exactly one of them, so they all gain the same."""
-    root, pairs, candidates, entity_ids = random_scores(2, 5)
+    root, pairs, candidates, candidate_rows = random_scores(2, 5)
     gold = random_gold(2, 5)
     shift = torch.tensor([[1.0, -2.0, 0.5, 3.0, -1.0], [0.0, 7.0, -7.0, 1.0, 2.0]], dtype=torch.float64) * size
-    plain = SpanningTreeDistribution(root, pairs, candidates, entity_ids)
+    plain = SpanningTreeDistribution(root, pairs, candidates, candidate_rows)
     moved = SpanningTreeDistribution(
-        root + shift, pairs + shift[:, None, :], candidates + shift[:, :, None], entity_ids
+        root + shift, pairs + shift[:, None, :], candidates + shift[:, :, None], candidate_rows
     )
     tolerance = 1e-14 * max(size, 100.0)
     torch.testing.assert_close(
@@ -174,11 +174,11 @@ def test_shifting_all_edges_into_a_span(size: float, space: str) -> None:
 
 
 def test_impossible_gold_leaves_the_rest_of_the_batch_alone() -> None:
-    root, pairs, candidates, entity_ids = random_scores(2, 3)
+    root, pairs, candidates, candidate_rows = random_scores(2, 3)
     cluster_ids = torch.zeros(2, 3, dtype=torch.int64)
     entities = torch.tensor([[77, 77, 77], [5, 5, 5]])  # nobody has the candidate 77
     parts = [part.requires_grad_() for part in (root, pairs, candidates)]
-    log_prob = SpanningTreeDistribution(root, pairs, candidates, entity_ids).log_prob(cluster_ids, entities)
+    log_prob = SpanningTreeDistribution(root, pairs, candidates, candidate_rows).log_prob(cluster_ids, entities)
     assert log_prob[0].item() == -math.inf
     assert math.isfinite(log_prob[1].item())
     log_prob.sum().backward()
@@ -209,9 +209,9 @@ def test_a_document_without_trees() -> None:
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
 def test_broken_scores_do_not_look_like_results(bad: float) -> None:
-    root, pairs, candidates, entity_ids = random_scores(2, 4)
+    root, pairs, candidates, candidate_rows = random_scores(2, 4)
     pairs[1, 0, 2] = bad
-    distribution = SpanningTreeDistribution(root, pairs, candidates, entity_ids)
+    distribution = SpanningTreeDistribution(root, pairs, candidates, candidate_rows)
     gold = torch.zeros(2, 4, dtype=torch.int64), torch.full((2, 4), -1)
     assert distribution.log_partition.isnan().tolist() == [False, True]
     assert distribution.log_prob(*gold).isnan().tolist() == [False, True]
@@ -223,14 +223,14 @@ def test_broken_scores_do_not_look_like_results(bad: float) -> None:
 
 
 def test_padding_candidates_and_the_diagonal_are_not_read() -> None:
-    root, pairs, candidates, entity_ids = random_scores(1, 4)
-    plain = SpanningTreeDistribution(root, pairs, candidates, entity_ids)
-    assert (entity_ids == -1).any()
+    root, pairs, candidates, candidate_rows = random_scores(1, 4)
+    plain = SpanningTreeDistribution(root, pairs, candidates, candidate_rows)
+    assert (candidate_rows == -1).any()
     noisy = SpanningTreeDistribution(
         root,
         pairs.masked_fill(torch.eye(4, dtype=torch.bool), 1e9),
-        candidates.masked_fill(entity_ids == -1, float("nan")),
-        entity_ids,
+        candidates.masked_fill(candidate_rows == -1, float("nan")),
+        candidate_rows,
     )
     assert plain.log_partition.item() == noisy.log_partition.item()
     assert plain.entropy.item() == noisy.entropy.item()
@@ -250,8 +250,8 @@ def with_shapes(**changes: Any) -> dict[str, Any]:
     parts: dict[str, Any] = {
         "root": torch.zeros(2, 3),
         "span_to_span": torch.zeros(2, 3, 3),
-        "candidates": torch.zeros(2, 3, 4),
-        "entity_ids": torch.zeros(2, 3, 4, dtype=torch.int64),
+        "candidate_scores": torch.zeros(2, 3, 4),
+        "candidate_rows": torch.zeros(2, 3, 4, dtype=torch.int64),
         "mask": torch.ones(2, 3, dtype=torch.bool),
     }
     return parts | changes
@@ -262,11 +262,11 @@ def with_shapes(**changes: Any) -> dict[str, Any]:
     [
         ({"root": torch.zeros(3)}, "root must have shape"),
         ({"span_to_span": torch.zeros(2, 3, 2)}, "span_to_span must have shape"),
-        ({"candidates": torch.zeros(2, 4, 4)}, "candidates must have shape"),
-        ({"entity_ids": torch.zeros(2, 3, 5)}, "entity_ids must have shape"),
+        ({"candidate_scores": torch.zeros(2, 4, 4)}, "candidate_scores must have shape"),
+        ({"candidate_rows": torch.zeros(2, 3, 5)}, "candidate_rows must have shape"),
         ({"mask": torch.ones(2, 4)}, "mask must have shape"),
-        ({"entity_ids": None}, "given together"),
-        ({"candidates": None}, "given together"),
+        ({"candidate_rows": None}, "given together"),
+        ({"candidate_scores": None}, "given together"),
     ],
 )
 def test_wrong_shapes(changes: dict[str, Any], message: str) -> None:
@@ -278,7 +278,7 @@ def test_wrong_gold() -> None:
     distribution = SpanningTreeDistribution(**with_shapes())
     with pytest.raises(ValueError, match="cluster_ids must have shape"):
         distribution.log_prob(torch.zeros(2, 2), torch.zeros(2, 3))
-    with pytest.raises(ValueError, match="entity_ids must have shape"):
+    with pytest.raises(ValueError, match="entity_rows must have shape"):
         distribution.log_prob(torch.zeros(2, 3), torch.zeros(2))
     cluster_ids = torch.tensor([[0, 0, -1], [4, 1, 4]])
     with pytest.raises(ValueError, match=r"cluster 4 have different entities: \[-1, 0\]"):

@@ -14,8 +14,8 @@ def toy(appendix: dict[str, Any], graph_type: Any) -> Any:
     """The appendix' graph: spans s1..s3, and the entities e1, e2 as each span's candidates 1 and 2."""
     with np.errstate(divide="ignore"):
         scores = np.log(np.array(appendix["exp_weights_rows_parent_cols_child"]["matrix"], dtype=float)[:, 3:])
-    entity_ids = np.where(np.isfinite(scores[1:3].T), [1, 2], -1)
-    return graph_type(scores[0], scores[3:], scores[1:3].T, entity_ids)
+    candidate_rows = np.where(np.isfinite(scores[1:3].T), [1, 2], -1)
+    return graph_type(scores[0], scores[3:], scores[1:3].T, candidate_rows)
 
 
 def test_appendix(appendix: dict[str, Any], graph_type: Any, enumerated: Any, space: str) -> None:
@@ -52,10 +52,10 @@ def original_graph(case: dict[str, Any], graph_type: Any) -> Any:
     n = case["n_spans"]
     matrix = np.arcsinh(np.array(case["scores"]))
     width = matrix.shape[1] - 1 - n
-    entity_ids = np.full((n, width), -1)
+    candidate_rows = np.full((n, width), -1)
     for span, candidates in enumerate(case["candidates"]):
-        entity_ids[span, : len(candidates)] = candidates
-    return graph_type(matrix[:, 0], matrix[:, 1 + width :].T, matrix[:, 1 : 1 + width], entity_ids)
+        candidate_rows[span, : len(candidates)] = candidates
+    return graph_type(matrix[:, 0], matrix[:, 1 + width :].T, matrix[:, 1 : 1 + width], candidate_rows)
 
 
 def test_loss_of_the_original_code(original_case: dict[str, Any], graph_type: Any, space: str) -> None:
@@ -63,17 +63,17 @@ def test_loss_of_the_original_code(original_case: dict[str, Any], graph_type: An
     graph = original_graph(original_case, graph_type)
     links = {int(name): link for name, link in original_case["gold_link_of_cluster"].items() if link is not None}
     cluster_ids = [-1 if c is None else c for c in original_case["gold_cluster_of_span"]]
-    entity_ids = []
+    entity_rows = []
     for gold in cluster_ids:
-        reachable = {e for span, c in enumerate(cluster_ids) if c == gold for e in graph.entity_ids[span].tolist()}
-        entity_ids.append(links[gold] if links.get(gold) in reachable else -1)
-    log_prob = graph.distribution().log_prob(torch.tensor([cluster_ids]), torch.tensor([entity_ids]))
+        reachable = {e for span, c in enumerate(cluster_ids) if c == gold for e in graph.candidate_rows[span].tolist()}
+        entity_rows.append(links[gold] if links.get(gold) in reachable else -1)
+    log_prob = graph.distribution().log_prob(torch.tensor([cluster_ids]), torch.tensor([entity_rows]))
     assert -log_prob.item() == pytest.approx(original_case["loss"], abs=1e-8, rel=0)
 
 
 def test_decoding_of_the_original_code(original_case: dict[str, Any], graph_type: Any, decoded: Any) -> None:
     graph = original_graph(original_case, graph_type)
-    clusters = decoded(tuple(graph.distribution().argmax.parents[0].tolist()), graph.entity_ids)
+    clusters = decoded(tuple(graph.distribution().argmax.parents[0].tolist()), graph.candidate_rows)
     expected = original_case["decode_no_filter"]
     assert sorted(sorted(spans) for spans, _ in clusters) == sorted(expected["clusters"])
     links = sorted([span, entity] for spans, entity in clusters for span in spans if entity is not None)

@@ -40,8 +40,8 @@ def test_entity_marginals(seed: int, make_graph: Any, enumerated: Any, space: st
     graph = make_graph(seed)
     trees = enumerated(graph)
     marginals = graph.distribution().entity_marginals
-    entities = sorted(set(graph.entity_ids[graph.entity_ids >= 0].tolist()))
-    assert marginals.entity_ids.tolist() == [entities]
+    entities = sorted(set(graph.candidate_rows[graph.candidate_rows >= 0].tolist()))
+    assert marginals.entity_rows.tolist() == [entities]
     for span in range(len(graph.root)):
         for column, entity in enumerate([*entities, None]):
             expected = trees.probability(
@@ -99,10 +99,10 @@ def test_log_prob_of_any_gold(
         (frozenset(np.flatnonzero(ids == c).tolist()), int(entities[c]) if entities[c] >= 0 else None)
         for c in set(ids.tolist())
     )
-    cluster_ids, entity_ids = as_gold(clustering, n)
+    cluster_ids, entity_rows = as_gold(clustering, n)
     *scores, candidate_ids = graph.tensors(requires_grad=True)
     distribution = type(graph.distribution())(*scores, candidate_ids)
-    log_prob = distribution.log_prob(cluster_ids, entity_ids)
+    log_prob = distribution.log_prob(cluster_ids, entity_rows)
     trees = enumerated(graph)
     expected = trees.log_numerator(clustering)
     log_prob.sum().backward()
@@ -112,7 +112,7 @@ def test_log_prob_of_any_gold(
     else:
         assert log_prob.item() == pytest.approx(expected - trees.log_partition, rel=1e-12, abs=1e-11)
         for score, part in zip(scores, (0, 2, 1), strict=True):
-            gold_share = torch.autograd.grad(distribution.log_numerator(cluster_ids, entity_ids), score)[0]
+            gold_share = torch.autograd.grad(distribution.log_numerator(cluster_ids, entity_rows), score)[0]
             difference = gold_share - distribution.edge_marginals[part]
             torch.testing.assert_close(score.grad, difference, atol=1e-12, rtol=0)
 

@@ -25,7 +25,7 @@ def log_probabilities(trees: Any) -> dict[tuple[int, ...], float]:
 
 
 def columns(graph: Any) -> np.ndarray:
-    return np.hstack([graph.span_to_span.T, graph.root[:, None], graph.candidates])
+    return np.hstack([graph.span_to_span.T, graph.root[:, None], graph.candidate_scores])
 
 
 def rescored(graph: Any, seed: int, missing: float = 0.0) -> Any:
@@ -37,7 +37,9 @@ def rescored(graph: Any, seed: int, missing: float = 0.0) -> Any:
         new[rng.random(old.shape) < missing] = -np.inf
         return new
 
-    return type(graph)(scores(graph.root), scores(graph.span_to_span), scores(graph.candidates), graph.entity_ids)
+    return type(graph)(
+        scores(graph.root), scores(graph.span_to_span), scores(graph.candidate_scores), graph.candidate_rows
+    )
 
 
 def embedded(graph: Any, gaps: list[int]) -> tuple[SpanningTreeDistribution, list[int]]:
@@ -45,7 +47,7 @@ def embedded(graph: Any, gaps: list[int]) -> tuple[SpanningTreeDistribution, lis
     n = len(graph.root)
     at = [place for place in range(n + len(gaps)) if place not in gaps][:n]
     size = n + len(gaps)
-    root, candidates = torch.full((2, size), math.nan), torch.full((2, size, graph.candidates.shape[1]), math.nan)
+    root, candidates = torch.full((2, size), math.nan), torch.full((2, size, graph.candidate_scores.shape[1]), math.nan)
     pairs, ids = torch.full((2, size, size), math.nan), torch.full(candidates.shape, 3)
     mask = torch.zeros(2, size, dtype=torch.bool)
     mask[1, at] = True
@@ -94,7 +96,7 @@ class TestSample:
     def test_frequencies_of_one_large_table(self, make_graph: Any, enumerated: Any, space: str) -> None:
         """All 125 trees of four spans under a root, equally probable."""
         graph = make_graph(0, spans=4, missing=0.0)
-        graph.root[:], graph.span_to_span[:], graph.candidates[:] = 0.0, 0.0, -np.inf
+        graph.root[:], graph.span_to_span[:], graph.candidate_scores[:] = 0.0, 0.0, -np.inf
         drawn = graph.distribution().sample(25_000, generator=torch.Generator().manual_seed(1))
         trees, counts = np.unique(drawn[:, 0].numpy(), axis=0, return_counts=True)
         assert {tuple(tree) for tree in trees.tolist()} == set(enumerated(graph).trees)
@@ -125,7 +127,9 @@ class TestSample:
         drawn = distribution.sample(count, generator=rng)
         assert (distribution.tree_score(drawn) > -math.inf).all()
         marginals = distribution.edge_marginals
-        expected = torch.cat((marginals.span_to_span.mT, marginals.root.unsqueeze(-1), marginals.candidates), dim=-1)[0]
+        expected = torch.cat(
+            (marginals.span_to_span.mT, marginals.root.unsqueeze(-1), marginals.candidate_probabilities), dim=-1
+        )[0]
         found = torch.nn.functional.one_hot(drawn[:, 0], n + 1 + 3).double().mean(dim=0)
         deviations = (found - expected) / (expected * (1 - expected) / count + 1e-9).sqrt()
         assert deviations.abs().max() < 6

@@ -74,7 +74,7 @@ class CandidateSource(Protocol):
 
     A source that has to know what the encoder makes of the spans says so by the class attribute
     ``needs_span_vectors = True``. All sources are asked about every span before anything is encoded; such a one is
-    asked again by the pipeline once the spans are pruned, about those that were kept, with `QuerySpans.vectors`.
+    asked again by the pipeline once the spans are pruned, about those that were retained, with `QuerySpans.vectors`.
 
     Example:
         >>> from hf_corefel import KnowledgeBase

@@ -76,7 +76,9 @@ def build(
     entities: Annotated[
         Path | None,
         typer.Option(
-            "--entities", metavar="FILE", help='JSON lines {"entity", "description", "wikidata", "url", "type"}.'
+            "--entities",
+            metavar="FILE",
+            help='JSON lines {"entity", "description", "wikidata", "url", "type", "links"}.',
         ),
     ] = None,
     max_candidates: Annotated[int | None, typer.Option(min=1, help="Keep so many candidates of a surface.")] = None,

@@ -14,18 +14,24 @@ from rich.text import Text
 from ..kb import COARSE_TYPES, KnowledgeBase, KnowledgeBaseError
 from ..kb.combining import CONFLICT_RULE
 from ..kb.comparing import Differences, compare
-from ..kb.hub import KNOWLEDGE_BASE_FOLDER
 from ..kb.readers import read_lines
 from .kb_building import not_empty, read_additions
-from .kb_common import FolderArgument, JsonOption, kb_app, model_vectorizer, open_table, or_fail, size_line
+from .kb_common import (
+    FolderArgument,
+    JsonOption,
+    forget_fingerprint,
+    kb_app,
+    model_vectorizer,
+    open_table,
+    or_fail,
+    size_line,
+)
 from .messages import complain, fail, json_for_stdout
 from .options import QuietOption, TrustOption, is_bundled, knowledge_base_folder
 from .rendering import printable, show
 
 __all__ = ["add", "diff", "merge", "subset"]
 
-# As in `repositories`, which imports more than looking up needs.
-FINGERPRINT_FILE = "fingerprint.json"
 # So many differences of a kind are shown; --json has all.
 _SHOWN = 10
 
@@ -104,10 +110,7 @@ def _editing(folder: str, out: Path | None, what: str) -> Iterator[tuple[Knowled
             yield kb, target
         if not in_place:
             kb.save_pretrained(target)
-        real = Path(os.path.realpath(target))
-        if real.name == KNOWLEDGE_BASE_FOLDER:
-            # A model's fingerprint was of the knowledge base before.
-            (real.parent / FINGERPRINT_FILE).unlink(missing_ok=True)
+        forget_fingerprint(target)
 
 
 @kb_app.command()

@@ -14,22 +14,28 @@ import typer
 from rich.text import Text
 
 from ..kb import KnowledgeBase, Vectorizer
+from ..kb.hub import KNOWLEDGE_BASE_FOLDER, find_folder
 from .messages import complain, fail
 from .options import is_bundled, knowledge_base_folder
 from .rendering import printable
 from .silence import silent_transformers
 
 __all__ = [
+    "FINGERPRINT_FILE",
     "FallbackName",
     "FallbackOption",
     "FolderArgument",
     "JsonOption",
+    "forget_fingerprint",
     "kb_app",
     "model_vectorizer",
     "open_table",
     "or_fail",
     "size_line",
 ]
+
+# As in `repositories`, which imports more than looking up needs.
+FINGERPRINT_FILE = "fingerprint.json"
 
 kb_app = typer.Typer(name="kb", no_args_is_help=True, help="Build, look at and change a knowledge base.")
 
@@ -77,6 +83,13 @@ def open_table(name: str | Path, fallback: FallbackName | None = None, **access:
     """Open a knowledge base, also of a model that has one, with the fallback that is said."""
     folder = knowledge_base_folder(str(name), **access)
     return KnowledgeBase.from_pretrained(folder, fallback=fallback.value if fallback else None)
+
+
+def forget_fingerprint(folder: str | Path) -> None:
+    """Remove the fingerprint of a model whose knowledge base was changed: it was of the one before."""
+    real = find_folder(folder).resolve()
+    if real.name == KNOWLEDGE_BASE_FOLDER:
+        (real.parent / FINGERPRINT_FILE).unlink(missing_ok=True)
 
 
 def model_vectorizer(

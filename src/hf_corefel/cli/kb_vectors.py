@@ -9,7 +9,7 @@ import typer
 from rich.text import Text
 
 from ..kb import KnowledgeBase
-from .kb_common import kb_app, model_vectorizer, or_fail
+from .kb_common import forget_fingerprint, kb_app, model_vectorizer, or_fail
 from .messages import fail
 from .options import QuietOption, TrustOption
 from .rendering import ProgressBar, printable, show
@@ -50,5 +50,6 @@ def vectors(
         kb, vectorizer = model_vectorizer(kb, model, trust_remote_code, device=place, batch_size=batch_size)
         with ProgressBar("Making vectors", None, shown=not quiet) as progress:
             done = fill_vectors(kb, vectorizer, shards=shards, shard=shard, progress=progress.update)
+        forget_fingerprint(folder)
     line = f"{printable(str(folder))}: {done.made:,} vectors made"
     show(Text(f"{line}, {done.missing:,} left for other shards" if done.missing else f"{line}, all are saved"))

@@ -282,7 +282,7 @@ FIELDS: dict[str, ConfigField] = {
         "flag",
         False,
         ("model",),
-        "Feeds FFNN_L the product of the entity vector and the document's mean one, over the kept spans' "
+        "Feeds FFNN_L the product of the entity vector and the document's mean one, over the retained spans' "
         "candidates by mention probability and prior (not in the paper).",
     ),
     "use_entity_support": ConfigField(

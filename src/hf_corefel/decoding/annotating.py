@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from ..documents import Alternative, AnnotatedDocument, Cluster, Mention, Parent
+from ..documents import Alternative, AnnotatedDocument, Cluster, Clustering, Mention, Parent
 from ..heads import Decoding, EdgeScores, HeadMarginals, Posterior
 from ..modeling_corefel import CorefELModel, CorefELOutput
 from ..processing_corefel import EncodedDocument
@@ -17,7 +17,7 @@ from .clusters import DecodedCluster, clusters_from_parents
 from .nesting import DecodedSpans, without_nested
 from .whole_clusterings import ConstraintPlan, WholeClusterings, complete_clusters, structure_distribution
 
-__all__ = ["AnnotationOptions", "annotate_batch", "check_count", "decode_batch"]
+__all__ = ["AnnotationOptions", "annotate_batch", "check_count", "decode_batch", "unread_document"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +79,7 @@ def check_count(name: str, value: Any, *, least: int) -> None:
 def decode_batch(
     model: CorefELModel, output: CorefELOutput, given: Sequence[bool] | None = None
 ) -> tuple[Decoding, list[list[DecodedCluster]]]:
-    """The best structure of every document: parents, and clusters of kept spans with rows of its entities.
+    """The best structure of every document: parents, and clusters of retained spans with rows of its entities.
 
     Args:
         model: The model that gave the output.
@@ -95,7 +95,7 @@ def _decode(
 ) -> tuple[Decoding, list[list[DecodedCluster]]]:
     """As `decode_batch`, of a posterior whose probabilities may be read too."""
     decoding = _without_nested(model, output, scores, posterior.decoding, given)
-    tensors = decoding.parents, scores.entity_ids, scores.mention, scores.mask
+    tensors = decoding.parents, scores.candidate_rows, scores.mention, scores.mask
     rows = zip(*(tensor.tolist() for tensor in tensors), strict=True)
     clusters = [
         _all_in_clusters(*row) if is_given else clusters_from_parents(*row)
@@ -116,17 +116,17 @@ def _without_nested(
     alone = parents.shape[1] if model.head.finds_nil else -1
     for b in output.contains.flatten(1).any(dim=1).nonzero().flatten().tolist():
         twins, parts = (pairs[b].nonzero().tolist() for pairs in (output.twins, output.contains & ~output.twins))
-        spans = DecodedSpans(*(t[b].tolist() for t in (parents, scores.entity_ids, scores.mention, scores.mask)))
+        spans = DecodedSpans(*(t[b].tolist() for t in (parents, scores.candidate_rows, scores.mention, scores.mask)))
         without_nested(spans, twins, parts, weights[b], alone, given=given is not None and given[b])
         parents[b] = parents.new_tensor(spans.parents)
     return Decoding(parents)
 
 
 def _all_in_clusters(
-    parents: list[int], entity_ids: list[list[int]], mention: list[float], mask: list[bool]
+    parents: list[int], candidate_rows: list[list[int]], mention: list[float], mask: list[bool]
 ) -> list[DecodedCluster]:
     """As `clusters_from_parents` for given mentions: who gives one knows that it is one, so none is dropped."""
-    clusters = clusters_from_parents(parents, entity_ids, mention, mask, drop_unlinked_singletons=False)
+    clusters = clusters_from_parents(parents, candidate_rows, mention, mask, drop_unlinked_singletons=False)
     return complete_clusters(clusters, [n for n, real in enumerate(mask) if real])
 
 
@@ -167,6 +167,19 @@ def annotate_batch(
     ]
 
 
+def unread_document(document: EncodedDocument, options: AnnotationOptions) -> AnnotatedDocument:
+    """Return the result of a document without a word, which the model does not read: it has one clustering."""
+    source = document.document
+    result = AnnotatedDocument(source.text, [], source.id, list(document.warnings), extra=source.extra)
+    if options.resolved_text:
+        result.resolved_text = resolve_text(result)
+    if options.samples:
+        result.samples = [Clustering((), 0.0)] * options.samples
+    if options.clusterings:
+        result.clusterings = [Clustering((), 0.0)]
+    return result
+
+
 def _wholes(
     model: CorefELModel,
     output: CorefELOutput,
@@ -189,8 +202,8 @@ def _wholes(
         nested: tuple[list[list[int]], list[list[int]]] = ([], [])
         if output.contains is not None and output.twins is not None:
             nested = output.twins[b].nonzero().tolist(), (output.contains & ~output.twins)[b].nonzero().tolist()
-        assert output.kept is not None
-        offsets = _offsets_of(document, output.kept[b].tolist())
+        assert output.retained is not None
+        offsets = _offsets_of(document, output.retained[b].tolist())
         mention = scores.mention[b].tolist()
         name = model.config.head
         wholes.append(WholeClusterings(document, distribution, weights[b], b, offsets, mention, nested, name, plan))
@@ -206,8 +219,8 @@ def _constrain(whole: WholeClusterings, decoding: Decoding, clusters: list[list[
     parents[:n] = parents.new_tensor(moved)
 
 
-def _offsets_of(document: EncodedDocument, kept: list[int]) -> list[Any]:
-    return [tuple(document.spans.offsets[s].tolist()) if s >= 0 else () for s in kept]
+def _offsets_of(document: EncodedDocument, retained: list[int]) -> list[Any]:
+    return [tuple(document.spans.offsets[s].tolist()) if s >= 0 else () for s in retained]
 
 
 class _Annotator:
@@ -224,22 +237,22 @@ class _Annotator:
         options: AnnotationOptions,
         whole: WholeClusterings | None = None,
     ) -> None:
-        assert output.kept is not None and output.mention is not None and output.candidates is not None
+        assert output.retained is not None and output.mention is not None and output.candidate_rows is not None
         self._document, self._text = document, document.document.text
         self._url, self._options = url, options
         self._whole = whole
         self._required = frozenset() if whole is None else whole.required
-        self._offsets = _offsets_of(document, output.kept[b].tolist())
+        self._offsets = _offsets_of(document, output.retained[b].tolist())
         self._found = torch.sigmoid(output.mention[b].float()).tolist()
         self._edge = _edge_probabilities(decoding, marginals, b)
         self._link = _LinkProbability(marginals, b)
         self._parents: list[int] = decoding.parents[b].tolist()
-        self._candidates: list[list[int]] = output.candidates[b].tolist()
+        self._candidates: list[list[int]] = output.candidate_rows[b].tolist()
         self._warnings = list(document.warnings)
 
     def annotate(self, decoded: list[DecodedCluster]) -> AnnotatedDocument:
         """The result, with its clusters, their mentions and what is said of them in reading order."""
-        # Kept spans follow their pieces, which several spans may share, as two characters of Chinese do.
+        # Retained spans follow their pieces, which several spans may share, as two characters of Chinese do.
         ordered = [
             replace(cluster, spans=tuple(sorted(cluster.spans, key=self._offsets.__getitem__))) for cluster in decoded
         ]
@@ -266,7 +279,7 @@ class _Annotator:
 
     def _cluster(self, decoded: DecodedCluster) -> Cluster | None:
         """The cluster; None when all of its mentions are too improbable."""
-        row, probability = decoded.entity_id, self._link.mean(decoded.spans, decoded.entity_id)
+        row, probability = decoded.entity_row, self._link.mean(decoded.spans, decoded.entity_row)
         least = self._options.min_probability
         if row is not None and probability < least and not self._required & set(decoded.spans):
             first = self._mention(decoded.spans[0], row)
@@ -300,7 +313,7 @@ class _Annotator:
         return Mention(begin, end, self._text[begin:end], *probabilities, parent=parent)
 
     def _parent(self, n: int) -> Parent:
-        """The decoded parent of kept span n (numbering of `heads.base`)."""
+        """The decoded parent of retained span n (numbering of `heads.base`)."""
         parent, size = self._parents[n], len(self._parents)
         if 0 <= parent < size:
             begin, end = self._offsets[parent]
@@ -327,7 +340,9 @@ class _Annotator:
 def _edge_probabilities(decoding: Decoding, marginals: HeadMarginals, b: int) -> list[float]:
     """Probability of the decoded parent of each span of document b (numbering of `heads.base`)."""
     edges = marginals.edges
-    by_parent = torch.cat([edges.span_to_span[b].T, edges.root[b].unsqueeze(1), edges.candidates[b]], dim=1)
+    by_parent = torch.cat(
+        [edges.span_to_span[b].T, edges.root[b].unsqueeze(1), edges.candidate_probabilities[b]], dim=1
+    )
     parents = decoding.parents[b]
     # A given mention that the linking head takes for none has NIL's probability, which stands in the root's column.
     parents = parents.masked_fill(parents < 0, len(parents)).unsqueeze(1)
@@ -339,7 +354,7 @@ class _LinkProbability:
 
     def __init__(self, marginals: HeadMarginals, b: int) -> None:
         entities = marginals.entities
-        self._column = {row: e for e, row in enumerate(entities.entity_ids[b].tolist()) if row >= 0}
+        self._column = {row: e for e, row in enumerate(entities.entity_rows[b].tolist()) if row >= 0}
         self._linked = entities.probability[b].clamp(0.0, 1.0).tolist()
         self._nil = entities.nil[b].clamp(0.0, 1.0).tolist()
 
@@ -348,7 +363,7 @@ class _LinkProbability:
 
     @property
     def rows(self) -> list[int]:
-        """The rows of the entities that are a candidate of any kept span."""
+        """The rows of the entities that are a candidate of any retained span."""
         return list(self._column)
 
     def mean(self, spans: Sequence[int], entity: int | None) -> float:

@@ -49,7 +49,7 @@ class ClusteringWeights:
     def of_tree(self, parents: IntArray) -> Parts:
         """Return the clusters of a tree."""
         members: dict[tuple[bool, int], list[int]] = {}
-        for span, top in enumerate(tops_of(parents, self.graph.entity_ids)):
+        for span, top in enumerate(tops_of(parents, self.graph.candidate_rows)):
             members.setdefault(top, []).append(span)
         return frozenset((frozenset(spans), top if linked else None) for (linked, top), spans in members.items())
 
@@ -95,7 +95,7 @@ class ClusteringWeights:
             columns[:, n + 1 :] = -np.inf
         else:
             columns[:, n] = -np.inf
-            columns[:, n + 1 :][self.graph.entity_ids[spans] != entity] = -np.inf
+            columns[:, n + 1 :][self.graph.candidate_rows[spans] != entity] = -np.inf
         return columns
 
     @staticmethod
@@ -160,7 +160,7 @@ def best_clusterings(
 
 def _steps(parts: Parts, weights: ClusteringWeights) -> Iterator[tuple[tuple[Part, ...], tuple[Part, ...]]]:
     """The clusters that each step takes away, and those that it puts in their place."""
-    columns, ids = weights.columns, weights.graph.entity_ids
+    columns, ids = weights.columns, weights.graph.candidate_rows
     # Of equal clusterings the first is found first, the same each time.
     clusters = sorted(parts, key=lambda part: min(part[0]))
     used = {entity for _, entity in clusters}

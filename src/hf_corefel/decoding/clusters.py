@@ -5,34 +5,38 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ..moved import renamed_argument, renamed_field
+
 __all__ = ["DecodedCluster", "clusters_from_parents"]
 
 
+@renamed_field("entity_id", "entity_row")
 @dataclass(frozen=True, slots=True)
 class DecodedCluster:
     """Spans that mean the same thing.
 
     Attributes:
-        spans: Indices of the kept spans, ascending.
-        entity_id: The entity that the cluster links to; None is NIL.
+        spans: Indices of the retained spans, ascending.
+        entity_row: Row of the entity that the cluster links to; None is NIL.
 
     Example:
         >>> from hf_corefel.decoding import clusters_from_parents
         >>> clusters_from_parents([3, 0], [[7], [-1]], [1.0, 1.0], [True, True])
-        [DecodedCluster(spans=(0, 1), entity_id=7)]
+        [DecodedCluster(spans=(0, 1), entity_row=7)]
     """
 
     spans: tuple[int, ...]
-    entity_id: int | None
+    entity_row: int | None
 
 
 # Where the chain of a span's parents ends: at an entity, (True, entity), or at a span that has none, (False, span).
 _Top = tuple[bool, int]
 
 
+@renamed_argument("entity_ids", "candidate_rows")
 def clusters_from_parents(
     parents: Sequence[int],
-    entity_ids: Sequence[Sequence[int]],
+    candidate_rows: Sequence[Sequence[int]],
     mention: Sequence[float],
     mask: Sequence[bool],
     *,
@@ -48,7 +52,7 @@ def clusters_from_parents(
         parents: Parent of each of the N spans: ``0..N-1`` a span, ``N`` the root (or the span
             itself, for heads without a tree), ``N+1+k`` the span's k-th candidate, -1 for a span
             that is no part of the output.
-        entity_ids: Entities of the candidates of each span, [N, K]; -1 is padding.
+        candidate_rows: Entities of the candidates of each span, [N, K]; -1 is padding.
         mention: Mention score Φp of each span, [N].
         mask: True for real spans, [N].
         drop_unlinked_singletons: Drop clusters of one span without an entity whose mention score
@@ -62,7 +66,7 @@ def clusters_from_parents(
             the parents run in a circle.
     """
     size = len(parents)
-    for name, values in (("entity_ids", entity_ids), ("mention", mention), ("mask", mask)):
+    for name, values in (("candidate_rows", candidate_rows), ("mention", mention), ("mask", mask)):
         if len(values) != size:
             raise ValueError(f"{name}: expected {size} spans as in parents, got {len(values)}")
 
@@ -78,11 +82,11 @@ def clusters_from_parents(
             if len(chain) == size:
                 raise ValueError(f"parents: the parents of span {span} run in a circle")
             chain.append(node)
-            parent = _checked_parent(node, parents, entity_ids, mask)
+            parent = _checked_parent(node, parents, candidate_rows, mask)
             if parent < size:
                 node = parent
             else:
-                tops[node] = (False, node) if parent == size else (True, entity_ids[node][parent - size - 1])
+                tops[node] = (False, node) if parent == size else (True, candidate_rows[node][parent - size - 1])
         tops.update(dict.fromkeys(chain, tops[node]))
         members.setdefault(tops[node], []).append(span)
 
@@ -91,13 +95,13 @@ def clusters_from_parents(
         clusters = [
             cluster
             for cluster in clusters
-            if len(cluster.spans) > 1 or cluster.entity_id is not None or mention[cluster.spans[0]] > 0
+            if len(cluster.spans) > 1 or cluster.entity_row is not None or mention[cluster.spans[0]] > 0
         ]
     return clusters
 
 
 def _checked_parent(
-    node: int, parents: Sequence[int], entity_ids: Sequence[Sequence[int]], mask: Sequence[bool]
+    node: int, parents: Sequence[int], candidate_rows: Sequence[Sequence[int]], mask: Sequence[bool]
 ) -> int:
     """Return the parent of a span.
 
@@ -105,10 +109,10 @@ def _checked_parent(
         ValueError: If it is no node, padding, or left out.
     """
     size, parent = len(parents), parents[node]
-    if not 0 <= parent <= size + len(entity_ids[node]):
+    if not 0 <= parent <= size + len(candidate_rows[node]):
         raise ValueError(f"parents: span {node} has the parent {parent}, which is no node")
     if parent < size and (not mask[parent] or parents[parent] == -1):
         raise ValueError(f"parents: span {node} has the parent {parent}, which is left out")
-    if parent > size and entity_ids[node][parent - size - 1] < 0:
+    if parent > size and candidate_rows[node][parent - size - 1] < 0:
         raise ValueError(f"parents: span {node} has the parent {parent}, which is a padded candidate")
     return parent

@@ -46,7 +46,7 @@ def constrained_draws(search: ConstraintSearch, most: int, random: np.random.Gen
         random: Where the randomness comes from.
     """
     parts = _parts(search, [search.first()])
-    limit = min(MOST_PARTS, _MOST_NUMBERS // max(len(search.entity_ids) ** 2, 1))
+    limit = min(MOST_PARTS, _MOST_NUMBERS // max(len(search.candidate_rows) ** 2, 1))
     for _ in range(0, most, _AT_ONCE):
         if not parts:
             return
@@ -79,7 +79,7 @@ def _parts(search: ConstraintSearch, several: list[Answers]) -> list[_Part]:
             continue
         columns = search.allowed(settled)
         n = len(columns)
-        graph = TreeGraph(EdgeArrays(columns[:, n], columns[:, n + 1 :], columns[:, :n].T), search.entity_ids)
+        graph = TreeGraph(EdgeArrays(columns[:, n], columns[:, n + 1 :], columns[:, :n].T), search.candidate_rows)
         if graph.log_weight > -np.inf:
             parts.append(_Part(settled, graph))
     return parts

@@ -102,7 +102,7 @@ def _put(values: tuple[Any, ...], place: int, value: object) -> tuple[Any, ...]:
 
 def best_constrained_tree(
     columns: FloatArray,
-    entity_ids: IntArray,
+    candidate_rows: IntArray,
     groups: Sequence[SpanGroup],
     apart: Iterable[tuple[int, int]],
     limit: int = LIMIT,
@@ -112,7 +112,7 @@ def best_constrained_tree(
     Args:
         columns: ``[N, N + 1 + K]`` scores of the edges into each span from spans, the root and its candidates; -inf for
             no edge.
-        entity_ids: ``[N, K]`` rows of the entities of the candidates, -1 for padding.
+        candidate_rows: ``[N, K]`` rows of the entities of the candidates, -1 for padding.
         groups: The groups, none with a span of another.
         apart: Pairs of groups that are not in one cluster.
         limit: How many trees are searched before any is taken that fits.
@@ -123,10 +123,10 @@ def best_constrained_tree(
     Raises:
         UnfinishedSearchError: If none was found in time.
     """
-    return ConstraintSearch(columns, entity_ids, groups, set(apart)).run(limit)
+    return ConstraintSearch(columns, candidate_rows, groups, set(apart)).run(limit)
 
 
-def tops_of(parents: IntArray, entity_ids: IntArray) -> list[Top]:
+def tops_of(parents: IntArray, candidate_rows: IntArray) -> list[Top]:
     """Return what makes the cluster of each span one."""
     n = len(parents)
     tops: list[Top | None] = [None] * n
@@ -136,7 +136,7 @@ def tops_of(parents: IntArray, entity_ids: IntArray) -> list[Top]:
             way.append(int(parents[way[-1]]))
         head = way[-1]
         candidate = int(parents[head]) - n - 1
-        top = tops[head] or ((True, int(entity_ids[head, candidate])) if candidate >= 0 else (False, head))
+        top = tops[head] or ((True, int(candidate_rows[head, candidate])) if candidate >= 0 else (False, head))
         for step in way:
             tops[step] = top
     return [top for top in tops if top is not None]
@@ -157,9 +157,9 @@ class ConstraintSearch:
     """The questions of the search, and what follows from their answers; arguments as of `best_constrained_tree`."""
 
     def __init__(
-        self, columns: FloatArray, entity_ids: IntArray, groups: Sequence[SpanGroup], apart: set[tuple[int, int]]
+        self, columns: FloatArray, candidate_rows: IntArray, groups: Sequence[SpanGroup], apart: set[tuple[int, int]]
     ) -> None:
-        self._columns, self.entity_ids, self._groups, self._apart = columns, entity_ids, groups, apart
+        self._columns, self.candidate_rows, self._groups, self._apart = columns, candidate_rows, groups, apart
         self._searched = 0
         self._count = itertools.count()
 
@@ -255,19 +255,19 @@ class ConstraintSearch:
                     columns[others, n] = -np.inf
             elif label != UNKNOWN:
                 columns[inside, n] = -np.inf
-                above[inside[:, None] & (self.entity_ids != label)] = -np.inf
-                above[outside[:, None] & (self.entity_ids == label)] = -np.inf
+                above[inside[:, None] & (self.candidate_rows != label)] = -np.inf
+                above[outside[:, None] & (self.candidate_rows == label)] = -np.inf
             for barred in answers.excluded[g]:
                 if barred == NIL:
                     columns[inside, n] = -np.inf
                 else:
-                    above[inside[:, None] & (self.entity_ids == barred)] = -np.inf
+                    above[inside[:, None] & (self.candidate_rows == barred)] = -np.inf
         columns[list(answers.inner), n] = -np.inf
         return columns
 
     def _further(self, answers: Answers, parents: IntArray) -> list[Answers] | None:
         """The answers to a question that the tree brings up; None where it breaks no constraint."""
-        if holds(tops_of(parents, self.entity_ids), self._groups, self._apart):
+        if holds(tops_of(parents, self.candidate_rows), self._groups, self._apart):
             return None
         return self.questions(answers, parents)
 
@@ -276,7 +276,7 @@ class ConstraintSearch:
 
         A tree that breaks a constraint does not agree.
         """
-        tops = tops_of(parents, self.entity_ids)
+        tops = tops_of(parents, self.candidate_rows)
         for g, group in enumerate(self._groups):
             inside = np.flatnonzero(answers.status[g] == 1).tolist()
             linked, top = place = tops[group.spans[0]]

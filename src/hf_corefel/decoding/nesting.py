@@ -24,6 +24,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from ..moved import renamed_field
 from .clusters import clusters_from_parents
 
 __all__ = ["DecodedSpans", "cut_nested", "drop_twins", "namesakes", "without_nested"]
@@ -31,19 +32,20 @@ __all__ = ["DecodedSpans", "cut_nested", "drop_twins", "namesakes", "without_nes
 Pair = Sequence[int]
 
 
+@renamed_field("entity_ids", "candidate_rows")
 @dataclass(slots=True)
 class DecodedSpans:
-    """The N kept spans of a document as a head decoded them; the arguments of `clusters_from_parents`.
+    """The N retained spans of a document as a head decoded them; the arguments of `clusters_from_parents`.
 
     Attributes:
         parents: Parent of each span, in the numbering of `hf_corefel.heads.base`; what this module changes.
-        entity_ids: Entities of the candidates of each span, [N, K]; -1 is padding.
+        candidate_rows: Entities of the candidates of each span, [N, K]; -1 is padding.
         mention: Mention score Φp of each span.
         mask: True for real spans.
     """
 
     parents: list[int]
-    entity_ids: list[list[int]]
+    candidate_rows: list[list[int]]
     mention: list[float]
     mask: list[bool]
 
@@ -58,7 +60,7 @@ class DecodedSpans:
         """What makes the cluster of a span one: its entity, else the span that the others hang from."""
         head = self.way_up(span)[-1]
         candidate = self.parents[head] - len(self.parents) - 1
-        return (True, self.entity_ids[head][candidate]) if candidate >= 0 else (False, head)
+        return (True, self.candidate_rows[head][candidate]) if candidate >= 0 else (False, head)
 
 
 def without_nested(
@@ -95,7 +97,7 @@ def namesakes(spans: DecodedSpans, nested: Sequence[Pair]) -> list[Pair]:
     for one, other in nested:
         if -1 not in (spans.parents[one], spans.parents[other]):
             linked, entity = top = spans.top(one)
-            if linked and top == spans.top(other) and all(entity in spans.entity_ids[n] for n in (one, other)):
+            if linked and top == spans.top(other) and all(entity in spans.candidate_rows[n] for n in (one, other)):
                 found.append((one, other))
     return found
 
@@ -110,9 +112,9 @@ def drop_twins(spans: DecodedSpans, twins: Sequence[Pair], same: Sequence[Pair] 
     """
     if not twins and not same:
         return
-    clusters = clusters_from_parents(spans.parents, spans.entity_ids, spans.mention, spans.mask)
+    clusters = clusters_from_parents(spans.parents, spans.candidate_rows, spans.mention, spans.mask)
     rank = {
-        n: (cluster.entity_id is not None or len(cluster.spans) > 1, spans.mention[n], -n)
+        n: (cluster.entity_row is not None or len(cluster.spans) > 1, spans.mention[n], -n)
         for cluster in clusters
         for n in cluster.spans
     }
@@ -134,10 +136,10 @@ def _merge(spans: DecodedSpans, stays: int, goes: int) -> None:
         # It would become its own ancestor: it takes the place of the one that goes, if that has an entity it can have.
         parent = spans.parents[goes]
         if parent > size:
-            entity = spans.entity_ids[goes][parent - size - 1]
-            if entity not in spans.entity_ids[stays]:
+            entity = spans.candidate_rows[goes][parent - size - 1]
+            if entity not in spans.candidate_rows[stays]:
                 return _merge(spans, goes, stays)
-            parent = size + 1 + spans.entity_ids[stays].index(entity)
+            parent = size + 1 + spans.candidate_rows[stays].index(entity)
         spans.parents[stays] = parent
     spans.parents = [stays if parent == goes and n != stays else parent for n, parent in enumerate(spans.parents)]
     spans.parents[goes] = -1

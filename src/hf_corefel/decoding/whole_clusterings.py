@@ -83,12 +83,14 @@ def structure_distribution(head: Head, scores: EdgeScores, posterior: Posterior,
             f"head {name!r} has no distribution over whole clusterings, which samples, clusterings and constraints "
             "need; give it a method `distribution`, as the global head has"
         )
-    chances = torch.cat((edges.span_to_span.mT, edges.root.unsqueeze(-1), edges.candidates), dim=-1).double()
+    chances = torch.cat(
+        (edges.span_to_span.mT, edges.root.unsqueeze(-1), edges.candidate_probabilities), dim=-1
+    ).double()
     # Where a chance is too small to be told from none, but there is an edge, constraints may still need it.
     exists = head.parent_scores(scores).to(chances.device) > -torch.inf
     weights = chances.log().clamp(min=_LEAST).masked_fill(~exists, -torch.inf)
     n = scores.num_spans
-    ids = scores.entity_ids.masked_fill(~scores.candidate_mask, -1)
+    ids = scores.candidate_rows.masked_fill(~scores.candidate_mask, -1)
     return SpanningTreeDistribution(
         weights[..., n],
         weights[..., :n].mT,
@@ -106,9 +108,9 @@ class WholeClusterings:
         distribution: Of the batch, over parents.
         weights: ``[N, N+1+K]`` what each parent counts for, see `Head.parent_scores`.
         b: Number of the document in the batch.
-        offsets: ``[N]`` code points of the kept spans, empty for padding.
+        offsets: ``[N]`` code points of the retained spans, empty for padding.
         mention: ``[N]`` mention scores.
-        nested: Pairs of kept spans of which one contains the other: twins, and others; the longer one first.
+        nested: Pairs of retained spans of which one contains the other: twins, and others; the longer one first.
         head: Name of the head.
         plan: The document's constraints.
     """
@@ -134,8 +136,8 @@ class WholeClusterings:
         self._one = SpanningTreeDistribution(
             distribution.root[b : b + 1, :n].detach().cpu(),
             distribution.span_to_span[b : b + 1, :n, :n].detach().cpu(),
-            distribution.candidates[b : b + 1, :n].detach().cpu(),
-            distribution.entity_ids[b : b + 1, :n].cpu(),
+            distribution.candidate_scores[b : b + 1, :n].detach().cpu(),
+            distribution.candidate_rows[b : b + 1, :n].cpu(),
         )
         self._counts = torch.cat((weights[:n, :n], weights[:n, size:]), dim=-1)
         self._groups, self._apart = self._spans_of(plan)
@@ -158,7 +160,7 @@ class WholeClusterings:
 
     @property
     def _ids(self) -> IntArray:
-        return self._weights.graph.entity_ids
+        return self._weights.graph.candidate_rows
 
     @cached_property
     def constrained(self) -> tuple[list[int], bool]:
@@ -252,7 +254,7 @@ class WholeClusterings:
 
     def _clusters(self, spans: DecodedSpans) -> list[DecodedCluster]:
         return complete_clusters(
-            clusters_from_parents(spans.parents, spans.entity_ids, spans.mention, spans.mask),
+            clusters_from_parents(spans.parents, spans.candidate_rows, spans.mention, spans.mask),
             range(self._size) if self._document.keep_all else self.required,
         )
 
@@ -329,7 +331,7 @@ class WholeClusterings:
         for cluster in decoded:
             places = sorted(self._offsets[span] for span in cluster.spans)
             mentions = tuple(Mention(begin, end, text[begin:end]) for begin, end in places)
-            clusters.append(Cluster(mentions, None if cluster.entity_id is None else entities[cluster.entity_id]))
+            clusters.append(Cluster(mentions, None if cluster.entity_row is None else entities[cluster.entity_row]))
         clusters.sort(key=lambda cluster: cluster.mentions[0].offsets)
         return Clustering(tuple(clusters), min(chance, 0.0))
 

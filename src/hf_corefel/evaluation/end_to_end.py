@@ -220,8 +220,8 @@ def recall_of_spans(
         mentions = _offsets(document)
         output = pipeline.forward(pipeline.preprocess([text], max_kept_spans=max_kept_spans))
         offsets = output["encoded"][0].spans.offsets.tolist()
-        kept = [s for found in output["outputs"] for s in found["kept"][0].tolist()]
-        total += span_recall(mentions, offsets, [offsets[s] for s in kept if s >= 0])
+        retained = [s for found in output["outputs"] for s in found["retained"][0].tolist()]
+        total += span_recall(mentions, offsets, [offsets[s] for s in retained if s >= 0])
     return total
 
 
@@ -314,8 +314,10 @@ def candidate_share(
     counts = [0, 0, 0, 0]
     for document, text in zip(gold, texts or _texts_of(gold), strict=True):
         encoded = processor.encode(text)
-        aligned = align_clusters(document.clusters or [], encoded.spans.offsets, encoded.candidates, encoded.entities)
-        having = {tuple(o) for o in encoded.spans.offsets[(encoded.candidates >= 0).any(axis=1)].tolist()}
+        aligned = align_clusters(
+            document.clusters or [], encoded.spans.offsets, encoded.candidate_rows, encoded.entities
+        )
+        having = {tuple(o) for o in encoded.spans.offsets[(encoded.candidate_rows >= 0).any(axis=1)].tolist()}
         mentions = {m.offsets: c.entity for c in document.clusters or [] for m in c.mentions}
         linked = aligned.report.linked_mentions
         counts[0] += len(having)

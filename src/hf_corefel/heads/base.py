@@ -1,6 +1,6 @@
 """What every head takes and gives: edge scores, gold clusterings, decodings, marginals.
 
-Shape letters: B documents, N kept spans, K candidates a span, E entities of a document.
+Shape letters: B documents, N retained spans, K candidates a span, E entities of a document.
 
 Nodes are numbered the same way everywhere: ``0..N-1`` is that span, ``N`` the root (for the heads
 without a tree: the span itself), ``N+1+k`` the span's own k-th candidate, ``-1`` no node at all.
@@ -15,6 +15,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import torch
 from torch import Tensor, nn
 
+from ..moved import renamed_argument
 from ..trees import EdgeMarginals, EntityMarginals
 from ..trees.precision import of_device
 from .edge_scores import ROOT_SCORES, EdgeScores, GoldClustering
@@ -84,7 +85,7 @@ class Posterior(Protocol):
         >>> scores = EdgeScores(
         ...     mention=torch.zeros(1, 2),
         ...     link=torch.zeros(1, 2, 0),
-        ...     entity_ids=torch.zeros(1, 2, 0, dtype=torch.int64),
+        ...     candidate_rows=torch.zeros(1, 2, 0, dtype=torch.int64),
         ...     pair=torch.zeros(1, 2, 2),
         ...     mask=torch.ones(1, 2, dtype=torch.bool),
         ...     root_pair=torch.zeros(1, 2),
@@ -187,23 +188,24 @@ class Head(ABC):
         return self.posterior(scores).marginals
 
 
-def document_entities(entity_ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+@renamed_argument("entity_ids", "candidate_rows")
+def document_entities(candidate_rows: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     """Collect the entities that are a candidate of any span of a document.
 
     Args:
-        entity_ids: Candidates, int64 [B, N, K]; -1 is padding.
+        candidate_rows: Candidates, int64 [B, N, K]; -1 is padding.
         mask: True for real spans, bool [B, N].
 
     Returns:
         The entities of each document in ascending order, int64 [B, E] (padded with -1 at the end),
         and the place of each candidate in its row, int64 [B, N, K] (0 for padding: mask it).
     """
-    real = (entity_ids >= 0) & mask.unsqueeze(-1)
-    unique = [torch.unique(ids[keep]) for ids, keep in zip(entity_ids, real, strict=True)]
+    real = (candidate_rows >= 0) & mask.unsqueeze(-1)
+    unique = [torch.unique(ids[keep]) for ids, keep in zip(candidate_rows, real, strict=True)]
     width = max((len(ids) for ids in unique), default=0)
-    entities = entity_ids.new_full((len(unique), width), -1)
-    index = torch.zeros_like(entity_ids)
+    entities = candidate_rows.new_full((len(unique), width), -1)
+    index = torch.zeros_like(candidate_rows)
     for row, ids in enumerate(unique):
         entities[row, : len(ids)] = ids
-        index[row] = torch.searchsorted(ids, entity_ids[row].contiguous())
+        index[row] = torch.searchsorted(ids, candidate_rows[row].contiguous())
     return entities, index.masked_fill(~real, 0)

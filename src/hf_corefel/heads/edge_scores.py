@@ -1,6 +1,6 @@
 """What the scorers give a head, and the gold clusters that it is compared with.
 
-Shape letters: B documents, N kept spans, K candidates a span.
+Shape letters: B documents, N retained spans, K candidates a span.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..moved import renamed_argument, renamed_attribute, renamed_field
 from ..trees.precision import has_float64
 
 __all__ = ["ROOT_SCORES", "EdgeScores", "GoldClustering"]
@@ -21,6 +22,7 @@ ROOT_SCORES = ("paper", "original")
 _NO_EDGE = float("-inf")
 
 
+@renamed_field("entity_ids", "candidate_rows")
 @dataclass
 class EdgeScores:
     """The scorers' outputs, and the one place that adds them up to edge scores.
@@ -31,7 +33,8 @@ class EdgeScores:
     Attributes:
         mention: Mention scores Φp, [B, N].
         link: Entity scores Φℓ(i, e_k), [B, N, K].
-        entity_ids: Entity of each candidate, int64 [B, N, K]; -1 is padding.
+        candidate_rows: Entity of each candidate as its row in the document's list of entities, int64 [B, N, K]; -1 is
+            padding.
         pair: Pair scores Φc, [B, N, N]; ``pair[b, i, j]`` has parent (antecedent) i and child j.
         mask: True for real spans, bool [B, N].
         root_pair: Score of the root with each span, [B, N]: Φc(r, s), or Φℓ with the root vector
@@ -51,17 +54,17 @@ class EdgeScores:
         >>> scores = EdgeScores(
         ...     mention=torch.zeros(1, 2),
         ...     link=torch.zeros(1, 2, 1),
-        ...     entity_ids=torch.tensor([[[7], [-1]]]),
+        ...     candidate_rows=torch.tensor([[[7], [-1]]]),
         ...     pair=torch.zeros(1, 2, 2),
         ...     mask=torch.ones(1, 2, dtype=torch.bool),
         ... )
-        >>> scores.entity_ids.shape
+        >>> scores.candidate_rows.shape
         torch.Size([1, 2, 1])
     """
 
     mention: Tensor
     link: Tensor
-    entity_ids: Tensor
+    candidate_rows: Tensor
     pair: Tensor
     mask: Tensor
     root_pair: Tensor | None = None
@@ -81,7 +84,7 @@ class EdgeScores:
         candidates = self.link.shape[-1]
         expected = {
             "link": (documents, spans, candidates),
-            "entity_ids": (documents, spans, candidates),
+            "candidate_rows": (documents, spans, candidates),
             "pair": (documents, spans, spans),
             "mask": (documents, spans),
             "root_pair": (documents, spans),
@@ -98,7 +101,7 @@ class EdgeScores:
 
     @property
     def num_spans(self) -> int:
-        """N, the padded number of kept spans."""
+        """N, the padded number of retained spans."""
         return self.mention.shape[1]
 
     @property
@@ -109,7 +112,7 @@ class EdgeScores:
     @property
     def candidate_mask(self) -> Tensor:
         """True for real candidates of real spans, bool [B, N, K]."""
-        return (self.entity_ids >= 0) & self.mask.unsqueeze(-1)
+        return (self.candidate_rows >= 0) & self.mask.unsqueeze(-1)
 
     @property
     def span_to_span(self) -> Tensor:
@@ -129,7 +132,7 @@ class EdgeScores:
         return edges if self.forbidden is None else edges & ~self.forbidden
 
     @property
-    def candidates(self) -> Tensor:
+    def candidate_scores(self) -> Tensor:
         """Φcl(i, e) = Φp(i) + Φℓ(i, e) of each span with its candidates, [B, N, K]; -inf at padding."""
         return (self.mention.unsqueeze(-1) + self.link).masked_fill(~self.candidate_mask, _NO_EDGE)
 
@@ -144,6 +147,8 @@ class EdgeScores:
             raise ValueError("root_pair: the global head needs the scores of the root with each span, got None")
         scores = self.root_pair if self.root_score == "original" else self.mention + self.root_pair
         return scores.masked_fill(~self.mask, _NO_EDGE)
+
+    candidates = renamed_attribute("candidates", "candidate_scores")
 
     def to(self, dtype: torch.dtype) -> EdgeScores:
         """The same scores as floating-point tensors of another type; ids and mask stay as they are."""
@@ -171,52 +176,54 @@ class EdgeScores:
 
     def without_candidates(self) -> EdgeScores:
         """The same scores for spans that have no candidates (K = 0)."""
-        return replace(self, link=self.link[..., :0], entity_ids=self.entity_ids[..., :0])
+        return replace(self, link=self.link[..., :0], candidate_rows=self.candidate_rows[..., :0])
 
 
+@renamed_field("entity_ids", "entity_rows")
 @dataclass
 class GoldClustering:
-    """Gold clusters and links of the kept spans.
+    """Gold clusters and links of the retained spans.
 
     Attributes:
         cluster_ids: int64 [B, N]; spans with the same id >= 0 are one cluster, -1 is no gold mention.
-        entity_ids: Gold entity of the span's cluster, int64 [B, N]; -1 is NIL or out of reach.
+        entity_rows: Row of the gold entity of the span's cluster, int64 [B, N]; -1 is NIL or out of reach.
 
     Example:
         >>> import torch
         >>> from hf_corefel.heads import GoldClustering
-        >>> gold = GoldClustering(cluster_ids=torch.tensor([[0, 0, -1]]), entity_ids=torch.tensor([[7, 7, -1]]))
+        >>> gold = GoldClustering(cluster_ids=torch.tensor([[0, 0, -1]]), entity_rows=torch.tensor([[7, 7, -1]]))
         >>> gold.cluster_ids.shape
         torch.Size([1, 3])
     """
 
     cluster_ids: Tensor
-    entity_ids: Tensor
+    entity_rows: Tensor
 
     def within(self, mask: Tensor) -> GoldClustering:
         """The same gold with -1 at masked spans (mask: bool [B, N]) and no entity at non-mentions."""
         mentions = mask & (self.cluster_ids >= 0)
-        return GoldClustering(self.cluster_ids.masked_fill(~mentions, -1), self.entity_ids.masked_fill(~mentions, -1))
+        return GoldClustering(self.cluster_ids.masked_fill(~mentions, -1), self.entity_rows.masked_fill(~mentions, -1))
 
-    def restrict_to_reachable(self, entity_ids: Tensor, mask: Tensor) -> tuple[GoldClustering, int]:
-        """Treat linked clusters as NIL when no kept mention has the gold entity among its candidates.
+    @renamed_argument("entity_ids", "candidate_rows")
+    def restrict_to_reachable(self, candidate_rows: Tensor, mask: Tensor) -> tuple[GoldClustering, int]:
+        """Treat linked clusters as NIL when no retained mention has the gold entity among its candidates.
 
         Args:
-            entity_ids: Candidates of the kept spans, int64 [B, N, K]; -1 is padding.
+            candidate_rows: Candidates of the retained spans, int64 [B, N, K]; -1 is padding.
             mask: True for real spans, bool [B, N].
 
         Returns:
             The reachable gold, and how many linked clusters were out of reach in all documents.
         """
         gold = self.within(mask)
-        linked = gold.entity_ids >= 0
-        direct = linked & (entity_ids == gold.entity_ids.unsqueeze(-1)).any(dim=-1)
+        linked = gold.entity_rows >= 0
+        direct = linked & (candidate_rows == gold.entity_rows.unsqueeze(-1)).any(dim=-1)
         same = (gold.cluster_ids.unsqueeze(2) == gold.cluster_ids.unsqueeze(1)) & linked.unsqueeze(2)
         reachable = (same & direct.unsqueeze(1)).any(dim=-1)
         # A cluster is counted at its first span: the one without an earlier span of the same cluster.
         first = linked & ~torch.tril(same, diagonal=-1).any(dim=-1)
         unreachable = int((first & ~reachable).sum())
-        return GoldClustering(gold.cluster_ids, gold.entity_ids.masked_fill(~reachable, -1)), unreachable
+        return GoldClustering(gold.cluster_ids, gold.entity_rows.masked_fill(~reachable, -1)), unreachable
 
     def restrict_to_connected(self, scores: EdgeScores) -> GoldClustering:
         """Take clusters apart whose spans no tree can hold together, because edges between them are forbidden.
@@ -241,17 +248,18 @@ class GoldClustering:
             if torch.equal(least, part):
                 break
             part = least
-        direct = gold.correct_candidates(scores.entity_ids).any(dim=-1)
+        direct = gold.correct_candidates(scores.candidate_rows).any(dim=-1)
         together = part.unsqueeze(2) == part.unsqueeze(1)
         linked = (together & same & direct.unsqueeze(1)).any(dim=-1)
         # Parts that keep their cluster: those with the entity; where there is no entity, that of the first span.
         first = torch.where(same, part.unsqueeze(1), count).amin(dim=-1)
-        keeps = linked | ((gold.entity_ids < 0) & (part == first))
+        keeps = linked | ((gold.entity_rows < 0) & (part == first))
         above = int(gold.cluster_ids.max()) + 1
         cluster_ids = torch.where(mentions & ~keeps, above + part, gold.cluster_ids)
-        return GoldClustering(cluster_ids, gold.entity_ids.masked_fill(~keeps, -1))
+        return GoldClustering(cluster_ids, gold.entity_rows.masked_fill(~keeps, -1))
 
-    def correct_candidates(self, entity_ids: Tensor) -> Tensor:
+    @renamed_argument("entity_ids", "candidate_rows")
+    def correct_candidates(self, candidate_rows: Tensor) -> Tensor:
         """Which of the candidates (int64 [B, N, K]) is the span's gold entity, bool [B, N, K]."""
-        gold = self.entity_ids.masked_fill(self.cluster_ids < 0, -1).unsqueeze(-1)
-        return (entity_ids == gold) & (gold >= 0)
+        gold = self.entity_rows.masked_fill(self.cluster_ids < 0, -1).unsqueeze(-1)
+        return (candidate_rows == gold) & (gold >= 0)

@@ -84,7 +84,7 @@ class GlobalHead(Head):
         >>> scores = EdgeScores(
         ...     mention=torch.tensor([[1.0, 1.0]]),
         ...     link=torch.tensor([[[2.0], [0.0]]]),
-        ...     entity_ids=torch.tensor([[[7], [-1]]]),
+        ...     candidate_rows=torch.tensor([[[7], [-1]]]),
         ...     pair=torch.full((1, 2, 2), 0.5),
         ...     mask=torch.ones(1, 2, dtype=torch.bool),
         ...     root_pair=torch.zeros(1, 2),
@@ -124,20 +124,20 @@ class GlobalHead(Head):
         return SpanningTreeDistribution(
             activate(scores.root, self.edge_activation),
             activate(scores.span_to_span, self.edge_activation),
-            activate(scores.candidates, self.edge_activation),
-            scores.entity_ids.masked_fill(~scores.candidate_mask, -1),
+            activate(scores.candidate_scores, self.edge_activation),
+            scores.candidate_rows.masked_fill(~scores.candidate_mask, -1),
             scores.mask,
         )
 
     def log_prob(self, scores: EdgeScores, gold: GoldClustering) -> Tensor:
         """Log-probability of the gold clustering and links of each document, float64 [B] (float32 on MPS).
 
-        A kept span that is no gold mention counts as its own NIL cluster. -inf says that no tree
+        A retained span that is no gold mention counts as its own NIL cluster. -inf says that no tree
         decodes to the gold (for example a link to an entity that is no candidate of the cluster, see
         `GoldClustering.restrict_to_reachable`).
         """
         gold = gold.within(scores.mask)
-        log_prob = self.distribution(scores).log_prob(gold.cluster_ids, gold.entity_ids)
+        log_prob = self.distribution(scores).log_prob(gold.cluster_ids, gold.entity_rows)
         return of_device(log_prob, scores.mention.device)
 
     def loss(self, scores: EdgeScores, gold: GoldClustering) -> Tensor:
@@ -164,5 +164,5 @@ class GlobalHead(Head):
 
     def parent_scores(self, scores: EdgeScores) -> Tensor:
         """Log-weights of all edges, [B, N, N+1+K]; see `Head`."""
-        edges = torch.cat((scores.span_to_span.mT, scores.root.unsqueeze(-1), scores.candidates), dim=-1)
+        edges = torch.cat((scores.span_to_span.mT, scores.root.unsqueeze(-1), scores.candidate_scores), dim=-1)
         return activate(edges, self.edge_activation)

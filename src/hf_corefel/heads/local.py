@@ -12,6 +12,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from ..moved import renamed_argument
 from ..trees import EdgeMarginals, EntityMarginals
 from .base import Decoding, EdgeScores, GoldClustering, Head, HeadMarginals, document_entities
 from .parameter_groups import ENTITIES, PAIRS
@@ -29,7 +30,7 @@ def _rows(scores: EdgeScores) -> Tensor:
     itself = scores.mention.new_zeros((*scores.mention.shape, 1))
     later = torch.ones_like(scores.pair, dtype=torch.bool).triu()
     antecedents = scores.span_to_span.transpose(1, 2).masked_fill(later, _NO_EDGE)
-    return torch.cat((itself, scores.candidates, antecedents), dim=-1)
+    return torch.cat((itself, scores.candidate_scores, antecedents), dim=-1)
 
 
 def _gold_rows(scores: EdgeScores, gold: GoldClustering) -> Tensor:
@@ -37,12 +38,13 @@ def _gold_rows(scores: EdgeScores, gold: GoldClustering) -> Tensor:
     gold = gold.within(scores.mask)
     same = gold.cluster_ids.unsqueeze(2) == gold.cluster_ids.unsqueeze(1)
     earlier = torch.tril(same & (gold.cluster_ids >= 0).unsqueeze(2) & scores.pair_mask, diagonal=-1)
-    correct = gold.correct_candidates(scores.entity_ids)
+    correct = gold.correct_candidates(scores.candidate_rows)
     chosen = torch.cat((correct, earlier), dim=-1)
     return torch.cat((~chosen.any(dim=-1, keepdim=True), chosen), dim=-1)
 
 
-def propagate_entities(edges: EdgeMarginals, entity_ids: Tensor, mask: Tensor) -> EntityMarginals:
+@renamed_argument("entity_ids", "candidate_rows")
+def propagate_entities(edges: EdgeMarginals, candidate_rows: Tensor, mask: Tensor) -> EntityMarginals:
     """Entity probabilities of spans that pick their parents independently, left to right.
 
     P(e | i) = P(i → e) + Σ_{j<i} P(i → j) · P(e | j), and the same for NIL with P(i → i). Exact: the
@@ -50,16 +52,16 @@ def propagate_entities(edges: EdgeMarginals, entity_ids: Tensor, mask: Tensor) -
 
     Args:
         edges: Probabilities of the parents of each span; those of a real span sum to 1.
-        entity_ids: Candidates, int64 [B, N, K]; -1 is padding.
+        candidate_rows: Candidates, int64 [B, N, K]; -1 is padding.
         mask: True for real spans, bool [B, N].
 
     Returns:
         The probability that a span's chain ends at each entity of the document, or at no entity.
     """
-    entities, index = document_entities(entity_ids, mask)
+    entities, index = document_entities(candidate_rows, mask)
     direct = edges.root.new_zeros((*mask.shape, entities.shape[1]))
     if entities.shape[1] > 0:
-        direct = direct.scatter_add(2, index, edges.candidates)
+        direct = direct.scatter_add(2, index, edges.candidate_probabilities)
     ends = torch.cat((direct, edges.root.unsqueeze(-1)), dim=-1)
     # Forward substitution in (I - A) x = ends with the antecedents' probabilities A is the sum above.
     antecedents = edges.span_to_span.transpose(1, 2)
@@ -98,7 +100,7 @@ class ChoicePosterior:
         rows = rows.masked_fill(~scores.mask.unsqueeze(-1), 0.0)
         first = 1 + scores.num_candidates
         edges = EdgeMarginals(rows[..., 0], rows[..., 1:first], rows[..., first:].transpose(1, 2))
-        return HeadMarginals(edges, propagate_entities(edges, scores.entity_ids, scores.mask)).to(device)
+        return HeadMarginals(edges, propagate_entities(edges, scores.candidate_rows, scores.mask)).to(device)
 
 
 class LocalHead(Head):
@@ -110,7 +112,7 @@ class LocalHead(Head):
         >>> scores = EdgeScores(
         ...     mention=torch.tensor([[1.0, 1.0]]),
         ...     link=torch.tensor([[[2.0], [0.0]]]),
-        ...     entity_ids=torch.tensor([[[7], [-1]]]),
+        ...     candidate_rows=torch.tensor([[[7], [-1]]]),
         ...     pair=torch.full((1, 2, 2), 0.5),
         ...     mask=torch.ones(1, 2, dtype=torch.bool),
         ... )
@@ -125,7 +127,7 @@ class LocalHead(Head):
     def log_prob(self, scores: EdgeScores, gold: GoldClustering) -> Tensor:
         """Σ_i log P(the gold choices of span i) of each document, [B].
 
-        The gold choices are the earlier kept spans of the same cluster and the correct candidate, or
+        The gold choices are the earlier retained spans of the same cluster and the correct candidate, or
         the span itself if there is none of these.
         """
         rows = _rows(scores.at_least_float32())

@@ -69,13 +69,13 @@ class ScorerSizes:
 
 @dataclass(frozen=True, slots=True)
 class RetainedSpans:
-    """The spans that the pruner kept, as a scorer of one's own reads them.
+    """The spans that the pruner retained, as a scorer of one's own reads them.
 
     Attributes:
         vectors: Span vectors ``[B, N, G]``, in reading order.
         mask: True for real spans, bool ``[B, N]``.
         mention: Mention scores Φp, ``[B, N]``.
-        entity_ids: Candidates ``[B, N, K]``, rows of `entity_vectors`; -1 is padding.
+        candidate_rows: Candidates ``[B, N, K]``, rows of `entity_vectors`; -1 is padding.
         log_priors: Their log priors ``[B, N, K]``.
         entity_vectors: ``[B, E, D]``.
 
@@ -86,7 +86,7 @@ class RetainedSpans:
         ...     vectors=torch.zeros(1, 2, 8),
         ...     mask=torch.ones(1, 2, dtype=torch.bool),
         ...     mention=torch.zeros(1, 2),
-        ...     entity_ids=torch.full((1, 2, 4), -1),
+        ...     candidate_rows=torch.full((1, 2, 4), -1),
         ...     log_priors=torch.zeros(1, 2, 4),
         ...     entity_vectors=torch.zeros(1, 0, 6),
         ... )
@@ -97,6 +97,6 @@ class RetainedSpans:
     vectors: Tensor
     mask: Tensor
     mention: Tensor
-    entity_ids: Tensor
+    candidate_rows: Tensor
     log_priors: Tensor
     entity_vectors: Tensor

@@ -23,7 +23,7 @@ class CorefPosterior:
     """
 
     def __init__(self, scores: EdgeScores) -> None:
-        self._candidates = scores.entity_ids.shape
+        self._shape = scores.candidate_rows.shape
         self._local = ChoicePosterior(scores.without_candidates())
 
     @property
@@ -35,7 +35,7 @@ class CorefPosterior:
     def marginals(self) -> HeadMarginals:
         """The softmax of each span, in float64 (float32 on MPS); candidates have probability 0, and E is 0."""
         edges, entities = self._local.marginals
-        return HeadMarginals(edges._replace(candidates=edges.root.new_zeros(self._candidates)), entities)
+        return HeadMarginals(edges._replace(candidate_probabilities=edges.root.new_zeros(self._shape)), entities)
 
 
 class StandaloneCorefHead(Head):
@@ -47,7 +47,7 @@ class StandaloneCorefHead(Head):
         >>> scores = EdgeScores(
         ...     mention=torch.tensor([[1.0, 1.0]]),
         ...     link=torch.tensor([[[2.0], [0.0]]]),
-        ...     entity_ids=torch.tensor([[[7], [-1]]]),
+        ...     candidate_rows=torch.tensor([[[7], [-1]]]),
         ...     pair=torch.full((1, 2, 2), 0.5),
         ...     mask=torch.ones(1, 2, dtype=torch.bool),
         ... )
@@ -75,5 +75,5 @@ class StandaloneCorefHead(Head):
     def parent_scores(self, scores: EdgeScores) -> Tensor:
         """As the local head's; -inf for the candidates."""
         bare = self._local.parent_scores(scores.without_candidates())
-        candidates = bare.new_full(scores.entity_ids.shape, float("-inf"))
-        return torch.cat((bare, candidates), dim=-1)
+        none = bare.new_full(scores.candidate_rows.shape, float("-inf"))
+        return torch.cat((bare, none), dim=-1)

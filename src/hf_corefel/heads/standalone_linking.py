@@ -69,7 +69,7 @@ class LinkPosterior:
         shares = torch.softmax(shares.masked_fill(~real, float("-inf")), dim=-1)
         shares = shares.masked_fill(~scores.mask.unsqueeze(-1), 0.0)
         edges = EdgeMarginals(shares[..., 0], shares[..., 1:], torch.zeros_like(scores.pair))
-        return HeadMarginals(edges, propagate_entities(edges, scores.entity_ids, scores.mask)).to(device)
+        return HeadMarginals(edges, propagate_entities(edges, scores.candidate_rows, scores.mask)).to(device)
 
 
 class StandaloneLinkingHead(Head):
@@ -81,7 +81,7 @@ class StandaloneLinkingHead(Head):
         >>> scores = EdgeScores(
         ...     mention=torch.tensor([[1.0, 1.0]]),
         ...     link=torch.tensor([[[2.0], [0.0]]]),
-        ...     entity_ids=torch.tensor([[[7], [-1]]]),
+        ...     candidate_rows=torch.tensor([[[7], [-1]]]),
         ...     pair=torch.full((1, 2, 2), 0.5),
         ...     mask=torch.ones(1, 2, dtype=torch.bool),
         ...     nil=torch.zeros(1, 2),
@@ -102,7 +102,7 @@ class StandaloneLinkingHead(Head):
         gold entity, or does not have it among its own candidates.
         """
         logits, real = _choices(scores.at_least_float32())
-        correct = gold.within(scores.mask).correct_candidates(scores.entity_ids)
+        correct = gold.within(scores.mask).correct_candidates(scores.candidate_rows)
         targets = torch.cat((~correct.any(dim=-1, keepdim=True), correct), dim=-1).to(logits.dtype)
         losses = functional.binary_cross_entropy_with_logits(logits.masked_fill(~real, 0.0), targets, reduction="none")
         return losses.masked_fill(~real, 0.0).sum(dim=(1, 2)).mean()

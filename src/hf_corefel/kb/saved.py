@@ -265,11 +265,15 @@ class SavedKnowledgeBase(KnowledgeBaseView):
         and their format nor on the order in which things were added, nor on vectors that were computed when they were
         needed, nor on where the data come from (`provenance`). See `hf_corefel.kb.content` for how it is made. It is
         saved, and otherwise takes a few seconds for a million surfaces.
+
+        Raises:
+            KnowledgeBaseError: When a file that has to be read for it is damaged.
         """
         state = self._changes.state
         if not state.empty:
             return content_fingerprint(self.merged()._tables)
         if self._content_fingerprint is None:
+            self._tables.check()
             self._content_fingerprint = content_fingerprint(self._tables)
         return self._content_fingerprint
 

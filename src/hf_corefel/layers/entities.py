@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from ..moved import renamed_argument
 from .exact import ExactLinear
 from .ffnn import FeedForward
 from .matches import LateInput
@@ -79,10 +80,11 @@ class EntityScorer(nn.Module):
         """Gives the scorer a root vector, likewise."""
         self.root = nn.Parameter(torch.empty(self.entity_size))
 
+    @renamed_argument("candidates", "candidate_rows")
     def forward(
         self,
         spans: Tensor,
-        candidates: Tensor,
+        candidate_rows: Tensor,
         log_priors: Tensor,
         entity_vectors: Tensor,
         mention_scores: Tensor | None = None,
@@ -92,7 +94,7 @@ class EntityScorer(nn.Module):
 
         Args:
             spans: ``[B, N, G]``.
-            candidates: ``[B, N, K]`` rows of `entity_vectors`, -1 on padding.
+            candidate_rows: ``[B, N, K]`` rows of `entity_vectors`, -1 on padding.
             log_priors: ``[B, N, K]``.
             entity_vectors: ``[B, E, D]``.
             mention_scores: ``[B, N]`` Φp, for context and support; every span counts alike when None.
@@ -104,8 +106,8 @@ class EntityScorer(nn.Module):
         """
         if of_vector is not None:
             return self.score_nil(spans) if of_vector == "nil" else self.score_root(spans)
-        batch, n, k = (candidates >= 0).nonzero(as_tuple=True)
-        rows = candidates[batch, n, k]
+        batch, n, k = (candidate_rows >= 0).nonzero(as_tuple=True)
+        rows = candidate_rows[batch, n, k]
         # Knowledge bases speak float32, whatever the model's weights are held in.
         vectors = entity_vectors.to(self.entity.weight.dtype)
         entities = self.entity(vectors)
@@ -123,7 +125,7 @@ class EntityScorer(nn.Module):
             shape = entity_vectors.shape[0], entity_vectors.shape[1]
             hidden = hidden + self.support(_support(shape, batch, rows, weights).to(hidden.dtype))
         scores = self.ffnn(hidden)
-        return scores.new_zeros(candidates.shape).index_put((batch, n, k), scores)
+        return scores.new_zeros(candidate_rows.shape).index_put((batch, n, k), scores)
 
     def score_nil(self, spans: Tensor) -> Tensor:
         """Φℓ(s, NIL) ``[B, N]``; what NIL has to do with the document's entities is not asked."""
@@ -140,24 +142,25 @@ class EntityScorer(nn.Module):
         return self.ffnn(hidden)
 
 
-def expected_entities(candidates: Tensor, log_priors: Tensor, entity_vectors: Tensor) -> Tensor:
+@renamed_argument("candidates", "candidate_rows")
+def expected_entities(candidate_rows: Tensor, log_priors: Tensor, entity_vectors: Tensor) -> Tensor:
     """Σ_e p(e|i) e, the mean vector of what each span may stand for.
 
     Args:
-        candidates: ``[B, N, K]`` rows of `entity_vectors`, -1 on padding.
+        candidate_rows: ``[B, N, K]`` rows of `entity_vectors`, -1 on padding.
         log_priors: ``[B, N, K]``; priors that sum to more than 1, as given ones may, are taken by their shares.
         entity_vectors: ``[B, E, D]``.
 
     Returns:
         ``[B, N, D]``, 0 where a span has no candidate.
     """
-    batch, n, k = (candidates >= 0).nonzero(as_tuple=True)
-    weights = log_priors.new_zeros(candidates.shape)
+    batch, n, k = (candidate_rows >= 0).nonzero(as_tuple=True)
+    weights = log_priors.new_zeros(candidate_rows.shape)
     weights[batch, n, k] = log_priors[batch, n, k].exp()
     weights = weights / weights.sum(dim=-1, keepdim=True).clamp(min=1.0)
     # Of shapes, not by len(), which an exported graph would take for a constant.
-    documents, count, size = *candidates.shape[:2], entity_vectors.shape[-1]
-    vectors = entity_vectors[batch, candidates[batch, n, k]] * weights[batch, n, k].unsqueeze(-1)
+    documents, count, size = *candidate_rows.shape[:2], entity_vectors.shape[-1]
+    vectors = entity_vectors[batch, candidate_rows[batch, n, k]] * weights[batch, n, k].unsqueeze(-1)
     total = vectors.new_zeros(documents * count, size).index_add(0, batch * count + n, vectors)
     return total.view(documents, count, size)
 

@@ -1,4 +1,4 @@
-"""Scoring all enumerated spans, of which few are kept, without holding a vector of each."""
+"""Scoring all enumerated spans, of which few are retained, without holding a vector of each."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ class PrunedSpans(NamedTuple):
 
     Attributes:
         scores: ``[B, S]`` mention scores Φp of all spans.
-        kept: ``[B, N]`` indices of the kept spans, in reading order, -1 on padding.
+        retained: ``[B, N]`` indices of the retained spans, in reading order, -1 on padding.
         vectors: ``[B, N, G]`` their vectors; on padding they mean nothing.
     """
 
     scores: Tensor
-    kept: Tensor
+    retained: Tensor
     vectors: Tensor
 
 
@@ -85,8 +85,8 @@ def keep_best(
         keep_all: ``[B]``, True where none is dropped.
     """
     scores, vectors_at = score_spans(represent, pruner, subwords, spans)
-    kept = pruner.select(scores, spans.begin, spans.end, spans.mask, limits, keep_all)
-    return PrunedSpans(scores, kept, vectors_at(kept.clamp(min=0), kept >= 0))
+    retained = pruner.select(scores, spans.begin, spans.end, spans.mask, limits, keep_all)
+    return PrunedSpans(scores, retained, vectors_at(retained.clamp(min=0), retained >= 0))
 
 
 def score_spans(

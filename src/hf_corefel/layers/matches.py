@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from ..moved import renamed_argument
 from ..trees.precision import has_float64
 from .exact import ExactLinear
 
@@ -26,8 +27,9 @@ class LateInput(ExactLinear):
 
 
 @torch.no_grad()
+@renamed_argument("candidates", "candidate_rows")
 def match_features(
-    word_forms: Tensor, first_word: Tensor, width: Tensor, candidates: Tensor, log_priors: Tensor, mask: Tensor
+    word_forms: Tensor, first_word: Tensor, width: Tensor, candidate_rows: Tensor, log_priors: Tensor, mask: Tensor
 ) -> Tensor:
     """Features of every pair of spans, each in [0, 1] and symmetric.
 
@@ -35,7 +37,7 @@ def match_features(
         word_forms: ``[B, M]`` number of each word's form in its document, -1 on padding.
         first_word: ``[B, N]`` first word of each span.
         width: ``[B, N]`` its words.
-        candidates: ``[B, N, K]`` rows of the document's entities, -1 on padding.
+        candidate_rows: ``[B, N, K]`` rows of the document's entities, -1 on padding.
         log_priors: ``[B, N, K]``.
         mask: ``[B, N]``, False on padding.
 
@@ -46,7 +48,7 @@ def match_features(
     """
     # In double precision, which autocast leaves alone.
     if not has_float64(mask.device):
-        given = (word_forms, first_word, width, candidates, log_priors, mask)
+        given = (word_forms, first_word, width, candidate_rows, log_priors, mask)
         return match_features(*(tensor.cpu() for tensor in given)).to(mask.device)
     # One column more than there are words, forms or entities, for what is none of them. So no size is ever zero.
     padded = functional.pad(word_forms, (0, 1), value=-1)
@@ -64,7 +66,7 @@ def match_features(
     last = padded.gather(1, (first_word + (width - 1).clamp(min=0)).clamp(max=word_forms.shape[1]))
     both = mask.unsqueeze(2) & mask.unsqueeze(1)
     features = [
-        _shared_candidates(candidates, log_priors),
+        _shared_candidates(candidate_rows, log_priors),
         shared / union.clamp(min=1.0),
         shared / torch.minimum(one, other).clamp(min=1.0),
         same.double(),
@@ -73,9 +75,9 @@ def match_features(
     return torch.stack(features, dim=-1).float() * both.unsqueeze(-1)
 
 
-def _shared_candidates(candidates: Tensor, log_priors: Tensor) -> Tensor:
-    count = _greatest(candidates, -1) + 1
-    roots = _spread(candidates, torch.exp(log_priors.double() / 2), count)
+def _shared_candidates(candidate_rows: Tensor, log_priors: Tensor) -> Tensor:
+    count = _greatest(candidate_rows, -1) + 1
+    roots = _spread(candidate_rows, torch.exp(log_priors.double() / 2), count)
     # Priors of the best candidates sum to 1 at most, given ones to anything.
     return (roots @ roots.mT).clamp(max=1.0)
 

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from torch import Tensor
 from transformers.utils import ModelOutput
 
+from ..moved import name_of_now, renamed_field
+
 __all__ = ["CorefELOutput"]
 
+_RENAMED = {"kept": "retained", "candidates": "candidate_rows"}  # since version 0.1.0
 
+
+@renamed_field("kept", "retained")
+@renamed_field("candidates", "candidate_rows")
 @dataclass
 class CorefELOutput(ModelOutput):
     """What `CorefELModel.forward` returns.
@@ -19,17 +26,18 @@ class CorefELOutput(ModelOutput):
         mention_loss: The pruner's part.
         head_loss: The head's part.
         span_scores: Φp of every enumerated span ``[B, S]``.
-        kept: Indices of the kept spans ``[B, N]`` in reading order, -1 on padding.
-        mention: Φp of the kept spans ``[B, N]``.
+        retained: Indices of the retained spans ``[B, N]`` in reading order, -1 on padding.
+        mention: Φp of the retained spans ``[B, N]``.
         link: Φℓ of their candidates ``[B, N, K]``.
         pair: Φc of parent i and child j ``[B, N, N]``.
         root_pair: Score of root → span ``[B, N]`` (global head).
         nil: Score of the explicit NIL candidate ``[B, N]`` (standalone linking).
-        contains: Whether kept span i contains kept span j, bool ``[B, N, N]``; None where the configuration allows both
-            in one cluster.
+        contains: Whether retained span i contains retained span j, bool ``[B, N, N]``; None where the configuration
+            allows both in one cluster.
         own_scores: What the head's own scorers gave, by the name of the score; None where it has none.
         twins: Which of these pairs are two spellings of one mention, see `hf_corefel.processing.cores`.
-        candidates: Candidates of the kept spans ``[B, N, K]``, rows of the document's entity vectors, -1 on padding.
+        candidate_rows: Candidates of the retained spans ``[B, N, K]``, rows of the document's entity vectors, -1 on
+            padding.
 
     Example:
         >>> from hf_corefel import CorefELOutput
@@ -41,13 +49,16 @@ class CorefELOutput(ModelOutput):
     mention_loss: Tensor | None = None
     head_loss: Tensor | None = None
     span_scores: Tensor | None = None
-    kept: Tensor | None = None
+    retained: Tensor | None = None
     mention: Tensor | None = None
     link: Tensor | None = None
     pair: Tensor | None = None
     root_pair: Tensor | None = None
     nil: Tensor | None = None
-    candidates: Tensor | None = None
+    candidate_rows: Tensor | None = None
     contains: Tensor | None = None
     twins: Tensor | None = None
     own_scores: dict[str, Tensor] | None = None
+
+    def __getitem__(self, k: Any) -> Any:
+        return super().__getitem__(name_of_now(k, _RENAMED, type(self).__name__))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from .relations import rows_of_kept
+from .relations import rows_of_retained
 
 __all__ = ["containing_spans", "either_way", "nested_spans", "twin_spans"]
 
@@ -39,12 +39,12 @@ def either_way(contains: Tensor | None, twins: Tensor | None) -> Tensor | None:
 
 
 def nested_spans(characters: Tensor | None, cores: Tensor | None, index: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """Return `containing_spans` and `twin_spans` of kept spans.
+    """Return `containing_spans` and `twin_spans` of retained spans.
 
     Args:
         characters: ``[B, S, 2]`` code points of all spans.
         cores: ``[B, S, 2]`` code points of their cores.
-        index: ``[B, N]`` the kept ones.
+        index: ``[B, N]`` the retained ones.
         mask: ``[B, N]``, False on padding.
 
     Raises:
@@ -52,5 +52,5 @@ def nested_spans(characters: Tensor | None, cores: Tensor | None, index: Tensor,
     """
     if characters is None or cores is None:
         raise ValueError("span_characters, span_cores: needed with forbid_nested; CorefELProcessor gives them")
-    contains = containing_spans(rows_of_kept(characters, index), mask)
-    return contains, twin_spans(contains, rows_of_kept(cores, index))
+    contains = containing_spans(rows_of_retained(characters, index), mask)
+    return contains, twin_spans(contains, rows_of_retained(cores, index))

@@ -102,7 +102,7 @@ class PairScorer(nn.Module):
         """Scores of ordered pairs, or of the root as parent.
 
         Args:
-            spans: ``[B, N, G]`` kept spans in reading order.
+            spans: ``[B, N, G]`` retained spans in reading order.
             antecedents_only: Scores only parents before their child, half of the work (local heads).
             matches: ``[B, N, N, 5]`` from `match_features`, where the scorer uses them.
             expected_embeddings: ``[B, N, D]`` from `expected_entities`, likewise.
@@ -154,7 +154,7 @@ class PairScorer(nn.Module):
         return scores
 
     def score_root(self, spans: Tensor, expected_embeddings: Tensor | None = None) -> Tensor:
-        """Φc(root, s) ``[B, N]`` of kept spans ``[B, N, G]`` with their expected_embeddings ``[B, N, D]``.
+        """Φc(root, s) ``[B, N]`` of retained spans ``[B, N, G]`` with their expected_embeddings ``[B, N, D]``.
 
         The root is a parent at distance 0 that matches nothing and stands for nothing.
         """

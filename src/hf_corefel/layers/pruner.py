@@ -57,7 +57,7 @@ class MentionPruner(nn.Module):
     @staticmethod
     @torch.compiler.disable
     def select(scores: Tensor, begin: Tensor, end: Tensor, mask: Tensor, limits: Tensor, keep_all: Tensor) -> Tensor:
-        """Indices of kept spans ``[B, N]``, in reading order, -1 on padding.
+        """Indices of retained spans ``[B, N]``, in reading order, -1 on padding.
 
         Args:
             scores: ``[B, S]`` mention scores.
@@ -66,7 +66,7 @@ class MentionPruner(nn.Module):
             mask: ``[B, S]``, False on padding.
             limits: ``[B]`` most spans to keep.
             keep_all: ``[B]``, True where the spans are given mentions and none is dropped; or ``[B, S]``, True for
-                each span that is kept, whatever its score and whatever it crosses.
+                each span that is retained, whatever its score and whatever it crosses.
         """
         return keep_spans(scores.detach(), begin, end, mask, limits, keep_all)
 
@@ -76,63 +76,63 @@ def keep_spans(scores: Tensor, begin: Tensor, end: Tensor, mask: Tensor, limits:
     """Choose spans, see `MentionPruner.select`: one operator for whatever traces the model (compile, export)."""
     score, first, last = scores.float().cpu().numpy(), begin.cpu().numpy(), end.cpu().numpy()
     valid = mask.cpu().numpy()
-    kept = []
+    retained = []
     for b in range(len(score)):
         spans = np.flatnonzero(valid[b])
         required = valid[b] & keep_all[b].cpu().numpy()
         if not required[spans].all():
             places = score[b, spans], first[b, spans], last[b, spans]
             spans = spans[prune_spans(*places, int(limits[b]), required[spans])]
-        kept.append(spans[np.lexsort((last[b, spans], first[b, spans]))])
-    size = max((len(spans) for spans in kept), default=0)
-    index = np.full((len(kept), size), -1, dtype=np.int64)
-    for b, spans in enumerate(kept):
+        retained.append(spans[np.lexsort((last[b, spans], first[b, spans]))])
+    size = max((len(spans) for spans in retained), default=0)
+    index = np.full((len(retained), size), -1, dtype=np.int64)
+    for b, spans in enumerate(retained):
         index[b, : len(spans)] = spans
     return torch.from_numpy(index).to(scores.device)
 
 
 @keep_spans.register_fake
 def _(scores: Tensor, begin: Tensor, end: Tensor, mask: Tensor, limits: Tensor, keep_all: Tensor) -> Tensor:
-    """Return what tracing needs to know of the result: how many spans are kept depends on the scores."""
+    """Return what tracing needs to know of the result: how many spans are retained depends on the scores."""
     return begin.new_empty((begin.shape[0], torch.library.get_ctx().new_dynamic_size()), dtype=torch.int64)
 
 
 def prune_spans(
     scores: np.ndarray, begin: np.ndarray, end: np.ndarray, limit: int, required: np.ndarray | None = None
 ) -> np.ndarray:
-    """Greedily keeps the best spans that do not cross a kept one (nested spans may stay).
+    """Greedily keeps the best spans that do not cross a retained one (nested spans may stay).
 
     Args:
         scores: ``[S]``.
         begin: ``[S]`` first positions.
         end: ``[S]`` ends, exclusive.
         limit: Most spans to keep.
-        required: ``[S]`` spans that are kept in any case, also where they cross, and before all others.
+        required: ``[S]`` spans that are retained in any case, also where they cross, and before all others.
 
     Returns:
-        Indices of the kept spans, required and best ones first; of scores equal up to rounding the earlier, then the
-        shorter span.
+        Indices of the retained spans, required and best ones first; of scores equal up to rounding the earlier, then
+        the shorter span.
     """
     order = _order(scores, begin, end)
     size = int(end.max(initial=0)) + 1
-    # For a kept span [b, e): a new one crosses it if it begins inside and ends outside, or the other way round.
-    furthest_end = np.zeros(size, dtype=np.int64)  # by begin: the furthest end of a kept span that begins there
-    earliest_begin = np.full(size, size, dtype=np.int64)  # by end: the earliest begin of a kept span ending there
-    kept: list[int] = []
+    # For a retained span [b, e): a new one crosses it if it begins inside and ends outside, or the other way round.
+    furthest_end = np.zeros(size, dtype=np.int64)  # by begin: the furthest end of a retained span that begins there
+    earliest_begin = np.full(size, size, dtype=np.int64)  # by end: the earliest begin of a retained span ending there
+    retained: list[int] = []
     if required is not None:
         order = np.concatenate([order[required[order]], order[~required[order]]])
     for i in order:
         must = required is not None and bool(required[i])
-        if len(kept) >= limit and not must:
+        if len(retained) >= limit and not must:
             break
         b, e = int(begin[i]), int(end[i])
         inside = slice(b + 1, e)
         crosses = e - b > 1 and (furthest_end[inside].max() > e or earliest_begin[inside].min() < b)
         if must or not crosses:
-            kept.append(int(i))
+            retained.append(int(i))
             furthest_end[b] = max(furthest_end[b], e)
             earliest_begin[e] = min(earliest_begin[e], b)
-    return np.asarray(kept, dtype=np.int64)
+    return np.asarray(retained, dtype=np.int64)
 
 
 def _order(scores: np.ndarray, begin: np.ndarray, end: np.ndarray) -> np.ndarray:

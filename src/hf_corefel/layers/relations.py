@@ -1,4 +1,4 @@
-"""What two kept spans are to each other, from labels that the processor gives every span."""
+"""What two retained spans are to each other, from labels that the processor gives every span."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import Tensor
 from ..configuration_corefel import CorefELConfig
 from .labels import NUM_DEFINITIONS, NUM_SPEAKERS, definition_features, speaker_features
 
-__all__ = ["relations_of", "relations_of_kept", "rows_of_kept"]
+__all__ = ["relations_of", "relations_of_retained", "rows_of_retained"]
 
 # Features of pairs: how many there are, and what makes them.
 _RELATIONS: dict[str, tuple[int, Callable[[Tensor, Tensor], Tensor]]] = {
@@ -24,15 +24,15 @@ def relations_of(config: CorefELConfig) -> dict[str, tuple[int, Callable[[Tensor
     return {name: item for name, item in _RELATIONS.items() if getattr(config, _FLAGS[name])}
 
 
-def relations_of_kept(
+def relations_of_retained(
     config: CorefELConfig, labels: dict[str, Tensor | None], index: Tensor, mask: Tensor
 ) -> dict[str, Tensor]:
-    """Return the features of the pairs of kept spans, by the name of their relation.
+    """Return the features of the pairs of retained spans, by the name of their relation.
 
     Args:
         config: The model's configuration.
         labels: Labels ``[B, S, F]`` of all spans, by the name of the relation.
-        index: ``[B, N]`` the kept ones.
+        index: ``[B, N]`` the retained ones.
         mask: ``[B, N]``, False on padding.
 
     Raises:
@@ -43,10 +43,10 @@ def relations_of_kept(
         given = labels[name]
         if given is None:
             raise ValueError(f"span_{name}: needed with {_FLAGS[name]}; CorefELProcessor gives them")
-        relations[name] = features(rows_of_kept(given, index), mask)
+        relations[name] = features(rows_of_retained(given, index), mask)
     return relations
 
 
-def rows_of_kept(values: Tensor, index: Tensor) -> Tensor:
-    """Return the rows ``[B, N, F]`` of the kept spans from those of all spans ``[B, S, F]``."""
+def rows_of_retained(values: Tensor, index: Tensor) -> Tensor:
+    """Return the rows ``[B, N, F]`` of the retained spans from those of all spans ``[B, S, F]``."""
     return values.gather(1, index.unsqueeze(-1).expand(-1, -1, values.shape[-1]))

@@ -166,7 +166,7 @@ def evaluate_nested(
             where offsets count tokens. The offsets of the references have to lie in it, end exclusive. None for
             a document leaves its clusters out.
         enumerated_spans: For span recall: ``[begin, end]`` of all spans of each document; with ``kept_spans``.
-        kept_spans: Those of them that the pruner kept.
+        kept_spans: Those of them that the pruner retained.
         intervals: Keys of the result to give bootstrap intervals over documents for.
         confidence: Share of the resamples inside an interval.
         resamples: How often documents are drawn for an interval.
@@ -247,22 +247,22 @@ def _read_surfaces(text: Any, gold: list[NestedCluster], number: int) -> dict[Of
     return surfaces
 
 
-def _span_recalls(gold: list[list[NestedCluster]], enumerated: Any, kept: Any) -> list[SpanRecall] | None:
-    if enumerated is None and kept is None:
+def _span_recalls(gold: list[list[NestedCluster]], enumerated: Any, retained: Any) -> list[SpanRecall] | None:
+    if enumerated is None and retained is None:
         return None
-    if enumerated is None or kept is None:
+    if enumerated is None or retained is None:
         raise ValueError("enumerated_spans and kept_spans: give both or neither")
     per_document = zip(
         gold,
         _per_document(enumerated, "enumerated_spans", len(gold)),
-        _per_document(kept, "kept_spans", len(gold)),
+        _per_document(retained, "kept_spans", len(gold)),
         strict=True,
     )
     return [
         span_recall(
             [mention for cluster in clusters for mention in cluster["mentions"]],
             _read_spans(all_spans, f"enumerated_spans[{d}]"),
-            _read_spans(kept_spans, f"kept_spans[{d}]"),
+            _read_spans(retained_spans, f"kept_spans[{d}]"),
         )
-        for d, (clusters, all_spans, kept_spans) in enumerate(per_document)
+        for d, (clusters, all_spans, retained_spans) in enumerate(per_document)
     ]

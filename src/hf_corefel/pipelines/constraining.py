@@ -140,7 +140,7 @@ def _known(processor: CorefELProcessor, document: Document, mention: Offsets) ->
 def keep_required(
     tensors: dict[str, Tensor], encoded: Sequence[EncodedDocument], plans: Sequence[ConstraintPlan | None]
 ) -> dict[str, Tensor]:
-    """Return the tensors of a batch with the mentions of constraints marked as spans that are kept in any case."""
+    """Return the tensors of a batch with the mentions of constraints marked as spans that are retained in any case."""
     if not any(plans):
         return tensors
     keep = tensors["keep_all"].unsqueeze(1).repeat(1, tensors["span_mask"].shape[1])

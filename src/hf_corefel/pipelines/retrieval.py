@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,9 +14,9 @@ from ..layers.enumerated import SpanTensors
 from ..modeling_corefel import CorefELModel, CorefELOutput
 from ..processing_corefel import CorefELProcessor, EncodedDocument
 
-__all__ = ["read_with_span_vectors", "wants_span_vectors", "with_late_candidates"]
+__all__ = ["read_batches_with_span_vectors", "read_with_span_vectors", "wants_span_vectors", "with_late_candidates"]
 
-_CANDIDATE_TENSORS = ("candidates", "log_priors", "entity_vectors")
+_CANDIDATE_TENSORS = ("candidate_rows", "log_priors", "entity_vectors")
 
 
 def wants_span_vectors(processor: CorefELProcessor) -> bool:
@@ -39,16 +39,41 @@ def read_with_span_vectors(
     windows = tensors["input_ids"], tensors["attention_mask"], tensors["subword_positions"]
     table = SpanTensors(*(tensors[name] for name in fields))
     pruned = model.prune(windows, table, tensors["span_limits"], tensors["keep_all"])
-    kept, vectors = pruned.kept.cpu().numpy(), pruned.vectors.float().cpu().numpy()
+    retained, vectors = pruned.retained.cpu().numpy(), pruned.vectors.float().cpu().numpy()
     limit = processor.settings.max_candidates
     found = []
     for b, document in enumerate(documents):
-        real = kept[b] >= 0
-        found.append(with_late_candidates(processor.knowledge_base, document, kept[b][real], vectors[b][real], limit))
+        real = retained[b] >= 0
+        found.append(
+            with_late_candidates(processor.knowledge_base, document, retained[b][real], vectors[b][real], limit)
+        )
     collated = processor.collate(found)
     late = {name: collated[name].to(tensors["span_mask"].device) for name in _CANDIDATE_TENSORS}
     late = {name: value.to(tensors[name].dtype) for name, value in late.items()}
     return model(**{**tensors, **late}, pruned=pruned), found
+
+
+def read_batches_with_span_vectors(
+    model: CorefELModel,
+    processor: CorefELProcessor,
+    batches: Sequence[Mapping[str, Tensor]],
+    groups: Sequence[list[EncodedDocument]],
+    documents: Sequence[EncodedDocument],
+) -> tuple[list[CorefELOutput], list[EncodedDocument]]:
+    """Return the outputs of several batches, see `read_with_span_vectors`, and all documents with their candidates.
+
+    Args:
+        model: The model.
+        processor: Whose knowledge base is asked.
+        batches: The tensors of each batch.
+        groups: Its documents.
+        documents: All of these in order, and those that have nothing to read.
+    """
+    read = [
+        read_with_span_vectors(model, processor, tensors, group) for tensors, group in zip(batches, groups, strict=True)
+    ]
+    later = iter([document for _, found in read for document in found])
+    return [output for output, _ in read], [next(later) if len(item.spans) else item for item in documents]
 
 
 def with_late_candidates(
@@ -77,10 +102,10 @@ def with_late_candidates(
         for entity_id, name in zip(encoded.entity_ids.tolist(), encoded.entities, strict=True)
     ]
     new = [-2 - numbers.setdefault(name, len(numbers)) for name in proposed.names]
-    all_rows = Proposals.none(len(encoded.spans), max(limit, encoded.candidates.shape[1]))
-    width = encoded.candidates.shape[1]
+    all_rows = Proposals.none(len(encoded.spans), max(limit, encoded.candidate_rows.shape[1]))
+    width = encoded.candidate_rows.shape[1]
     logs = all_rows.scores
-    all_rows.entity_ids[:, :width] = np.array([*own, -1])[encoded.candidates]
+    all_rows.entity_ids[:, :width] = np.array([*own, -1])[encoded.candidate_rows]
     logs[:, :width] = encoded.log_priors
     width = min(limit, proposed.entity_ids.shape[1])
     ids = proposed.entity_ids[:, :width]
@@ -91,7 +116,7 @@ def with_late_candidates(
     entities = gather_entities(knowledge, all_rows.entity_ids, list(numbers))
     return replace(
         encoded,
-        candidates=entities.rows,
+        candidate_rows=entities.rows,
         log_priors=logs,
         entities=entities.names,
         entity_ids=entities.ids,

@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from ..documents import Cluster
+from ..moved import renamed_argument
 
 __all__ = ["Alignment", "AlignmentReport", "align_clusters"]
 
@@ -82,10 +83,11 @@ class Alignment:
     report: AlignmentReport
 
 
+@renamed_argument("candidates", "candidate_rows")
 def align_clusters(
     clusters: Sequence[Cluster],
     offsets: np.ndarray,
-    candidates: np.ndarray,
+    candidate_rows: np.ndarray,
     entities: Sequence[str],
     cores: np.ndarray | None = None,
 ) -> Alignment:
@@ -94,7 +96,7 @@ def align_clusters(
     Args:
         clusters: Gold clusters.
         offsets: ``[S, 2]`` code points of the spans.
-        candidates: ``[S, K]`` rows of `entities`, -1 on padding.
+        candidate_rows: ``[S, K]`` rows of `entities`, -1 on padding.
         entities: Names of the document's entities.
         cores: ``[S, 2]`` code points of the spans' cores, by which two spellings of a mention are known; the spans
             themselves when None.
@@ -102,7 +104,7 @@ def align_clusters(
     span_of = {(int(begin), int(end)): s for s, (begin, end) in enumerate(offsets)}
     row_of = {name: row for row, name in enumerate(entities)}
     cluster_ids = np.full(len(offsets), -1, dtype=np.int64)
-    entity_ids = np.full(len(offsets), -1, dtype=np.int64)
+    entity_rows = np.full(len(offsets), -1, dtype=np.int64)
     cluster_of_row: dict[int, int] = {}
     report = AlignmentReport(documents=1)
     for c, cluster in enumerate(clusters):
@@ -111,7 +113,7 @@ def align_clusters(
         report.mentions_not_enumerated += len(cluster.mentions) - len(spans)
         cluster_ids[spans] = c
         row = -1 if cluster.entity is None else row_of.get(cluster.entity, -1)
-        has_entity = (candidates[spans] == row).any(axis=1) & (row >= 0)
+        has_entity = (candidate_rows[spans] == row).any(axis=1) & (row >= 0)
         report.mentions_cut_off += _cut_off(offsets[spans], (offsets if cores is None else cores)[spans], has_entity)
         if cluster.entity is None:
             continue
@@ -121,10 +123,10 @@ def align_clusters(
         report.linked_mentions_without_candidate += len(cluster.mentions) - having
         report.linked_clusters_unreachable += having == 0
         if having:
-            entity_ids[spans] = row
+            entity_rows[spans] = row
             # Two gold clusters of one entity are one cluster to every head: spans that share their entity corefer.
             cluster_ids[spans] = cluster_of_row.setdefault(row, c)
-    return Alignment(cluster_ids, entity_ids, report)
+    return Alignment(cluster_ids, entity_rows, report)
 
 
 def _cut_off(offsets: np.ndarray, cores: np.ndarray, has_entity: np.ndarray) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 from transformers import BatchFeature
 
 from ..documents import Document
+from ..moved import name_of_now, renamed_attribute, renamed_field
 from . import SpanTable, Windows
 from .alignment import Alignment, align_clusters
 
@@ -18,8 +19,11 @@ __all__ = ["CorefELBatch", "EncodedDocument", "readable_groups"]
 # Pairs of spans that the model scores at once in a batch of several documents: those of one document of 3,000 spans,
 # for which it takes about 1.3 GB.
 _MOST_PAIRS = 3000**2
+# Tensors of a batch that had another name in version 0.1.0.
+_RENAMED = {"candidates": "candidate_rows"}
 
 
+@renamed_field("candidates", "candidate_rows")
 @dataclass(frozen=True)
 class EncodedDocument:
     """One document as arrays.
@@ -36,7 +40,7 @@ class EncodedDocument:
         limit: Most spans that the pruner may keep.
         scope: Number of its mention scope.
         keep_all: Whether the spans are given mentions, none of which is dropped.
-        candidates: ``[S, K]`` rows of `entities`, -1 on padding.
+        candidate_rows: ``[S, K]`` rows of `entities`, -1 on padding.
         log_priors: ``[S, K]`` float32.
         entities: Names of the E entities that are a candidate of any span.
         entity_ids: ``[E]`` their ids in the knowledge base, -1 for entities that it does not know.
@@ -55,7 +59,7 @@ class EncodedDocument:
     limit: int
     scope: int
     keep_all: bool
-    candidates: np.ndarray
+    candidate_rows: np.ndarray
     log_priors: np.ndarray
     entities: list[str]
     entity_ids: np.ndarray
@@ -65,7 +69,7 @@ class EncodedDocument:
     def align(self) -> Alignment:
         """The document's gold clusters over its candidate spans."""
         gold = self.document.clusters or []
-        return align_clusters(gold, self.spans.offsets, self.candidates, self.entities, self.cores)
+        return align_clusters(gold, self.spans.offsets, self.candidate_rows, self.entities, self.cores)
 
 
 class CorefELBatch(BatchFeature):
@@ -85,6 +89,14 @@ class CorefELBatch(BatchFeature):
     ) -> None:
         super().__init__(dict(data or {}), tensor_type=tensor_type)
         self.documents = list(documents)
+
+    candidates = renamed_attribute("candidates", "candidate_rows")
+
+    def __getitem__(self, item: Any) -> Any:
+        # A batch that was saved by that version has the name of old.
+        if "candidates" not in self.data:
+            item = name_of_now(item, _RENAMED, type(self).__name__)
+        return super().__getitem__(item)
 
     @property
     def inputs(self) -> dict[str, Any]:
@@ -110,11 +122,11 @@ def readable_groups(documents: Iterable[EncodedDocument]) -> Iterator[list[Encod
         spans = len(document.spans)
         if not spans:
             continue
-        kept = spans if document.keep_all else min(spans, document.limit)
-        if group and (len(group) + 1) * max(most, kept) ** 2 > _MOST_PAIRS:
+        retained = spans if document.keep_all else min(spans, document.limit)
+        if group and (len(group) + 1) * max(most, retained) ** 2 > _MOST_PAIRS:
             yield group
             group, most = [], 0
         group.append(document)
-        most = max(most, kept)
+        most = max(most, retained)
     if group:
         yield group

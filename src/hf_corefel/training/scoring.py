@@ -129,11 +129,11 @@ class ScoringTrainer(Trainer):
         _, clusters = decode_batch(self.accelerator.unwrap_model(model), output, inputs["keep_all"].tolist())
         documents = []
         for b, document in enumerate(clusters):
-            kept, offsets = output.kept[b].tolist(), inputs["span_offsets"][b].tolist()
+            retained, offsets = output.retained[b].tolist(), inputs["span_offsets"][b].tolist()
             entity_ids = [i if i >= 0 else -2 - row for row, i in enumerate(inputs["entity_ids"][b].tolist())]
             documents.append(
                 [
-                    [*offsets[kept[n]], c, -1 if cluster.entity_id is None else entity_ids[cluster.entity_id]]
+                    [*offsets[retained[n]], c, -1 if cluster.entity_row is None else entity_ids[cluster.entity_row]]
                     for c, cluster in enumerate(document)
                     for n in cluster.spans
                 ]

@@ -36,12 +36,12 @@ class Edge(NamedTuple):
 Edges = Iterable[Sequence[int]] | Tensor
 
 
-def allowed_edges(columns: Tensor, entity_ids: Tensor, mask: Tensor, forced: Edges, forbidden: Edges) -> Tensor:
+def allowed_edges(columns: Tensor, candidate_rows: Tensor, mask: Tensor, forced: Edges, forbidden: Edges) -> Tensor:
     """Return which edges may be in a tree that has all forced and no forbidden ones.
 
     Args:
         columns: ``[B, N, N+1+K]`` log-weights of the edges into each span, -inf for no edge.
-        entity_ids: int64 ``[B, N, K]``, for the messages.
+        candidate_rows: int64 ``[B, N, K]``, for the messages.
         mask: bool ``[B, N]``, False for padding.
         forced: `Edge`s, or an integer tensor ``[M, 3]`` of their fields. Between existing nodes.
         forbidden: Likewise; one that does not exist is forbidden already.
@@ -53,7 +53,7 @@ def allowed_edges(columns: Tensor, entity_ids: Tensor, mask: Tensor, forced: Edg
         ValueError: If the edges contradict one another or leave a document no tree; the message names them.
     """
     must, never = _read("forced", forced, columns), _read("forbidden", forbidden, columns)
-    names = _Names(entity_ids, columns.shape[1])
+    names = _Names(candidate_rows, columns.shape[1])
     scores = columns.detach()
     parents: dict[tuple[int, int], Edge] = {}
     banned = set(never)
@@ -80,8 +80,8 @@ def allowed_edges(columns: Tensor, entity_ids: Tensor, mask: Tensor, forced: Edg
 class _Names:
     """Says in words which edge is meant."""
 
-    def __init__(self, entity_ids: Tensor, spans: int) -> None:
-        self._entity_ids, self._spans = entity_ids, spans
+    def __init__(self, candidate_rows: Tensor, spans: int) -> None:
+        self._candidate_rows, self._spans = candidate_rows, spans
 
     def __call__(self, edge: Edge) -> str:
         b, child, parent = edge
@@ -91,7 +91,7 @@ class _Names:
             source = "the root"
         else:
             k = parent - self._spans - 1
-            source = f"candidate {k} (entity {int(self._entity_ids[b, child, k])})"
+            source = f"candidate {k} (entity {int(self._candidate_rows[b, child, k])})"
         return f"the edge from {source} to span {child}"
 
 

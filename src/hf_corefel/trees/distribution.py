@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ..moved import renamed_argument, renamed_attribute
 from .arborescence import IntArray, UnreachableError
 from .best_trees import best_tree, best_trees
 from .conditions import Edges, allowed_edges
@@ -33,15 +34,16 @@ class SpanningTreeDistribution:
         root: ``[B, N]`` log-weights of the edges root -> span; -inf means no edge, here and below.
         span_to_span: ``[B, N, N]`` log-weights of the edges parent ``[:, i]`` -> child ``[:, :, j]``. The diagonal
             is ignored.
-        candidates: ``[B, N, K]`` log-weights of the edges from each span's candidate entities, or None.
-        entity_ids: int64 ``[B, N, K]`` the entities of `candidates`, -1 for padding. Needed with `candidates`.
+        candidate_scores: ``[B, N, K]`` log-weights of the edges from each span's candidate entities, or None.
+        candidate_rows: int64 ``[B, N, K]`` the entities of `candidate_scores`, by number; -1 for padding. Needed with
+            `candidate_scores`.
         mask: bool ``[B, N]``, False for padding spans, which take no part; None if there are none.
 
     Results are float64 (float32 on devices without it); gradients flow to the scores, in their type. A document that
     has no spanning tree has log-partition -inf and gradient zero.
 
     Raises:
-        ValueError: If shapes do not fit or only one of `candidates` and `entity_ids` is given.
+        ValueError: If shapes do not fit or only one of `candidate_scores` and `candidate_rows` is given.
 
     Example:
         >>> import torch
@@ -53,43 +55,50 @@ class SpanningTreeDistribution:
         torch.Size([1, 3])
     """
 
+    @renamed_argument("candidates", "candidate_scores")
+    @renamed_argument("entity_ids", "candidate_rows")
     def __init__(
         self,
         root: Tensor,
         span_to_span: Tensor,
-        candidates: Tensor | None = None,
-        entity_ids: Tensor | None = None,
+        candidate_scores: Tensor | None = None,
+        candidate_rows: Tensor | None = None,
         mask: Tensor | None = None,
     ) -> None:
         if root.dim() != 2:
             raise ValueError(f"root must have shape [B, N], not {list(root.shape)}")
         batch, spans = root.shape
-        if (candidates is None) != (entity_ids is None):
-            raise ValueError("candidates and entity_ids must be given together")
-        if candidates is None or entity_ids is None:
-            candidates = root.new_zeros(batch, spans, 0)
-            entity_ids = torch.zeros(batch, spans, 0, dtype=torch.int64, device=root.device)
+        if (candidate_scores is None) != (candidate_rows is None):
+            raise ValueError("candidate_scores and candidate_rows must be given together")
+        if candidate_scores is None or candidate_rows is None:
+            candidate_scores = root.new_zeros(batch, spans, 0)
+            candidate_rows = torch.zeros(batch, spans, 0, dtype=torch.int64, device=root.device)
         if mask is None:
             mask = torch.ones(batch, spans, dtype=torch.bool, device=root.device)
-        width = candidates.shape[-1]
+        width = candidate_scores.shape[-1]
         _check_shape("span_to_span", span_to_span, (batch, spans, spans))
-        _check_shape("candidates", candidates, (batch, spans, width))
-        _check_shape("entity_ids", entity_ids, (batch, spans, width))
+        _check_shape("candidate_scores", candidate_scores, (batch, spans, width))
+        _check_shape("candidate_rows", candidate_rows, (batch, spans, width))
         _check_shape("mask", mask, (batch, spans))
         self.root = root
         self.span_to_span = span_to_span
-        self.candidates = candidates
-        self.entity_ids = entity_ids
+        self.candidate_scores = candidate_scores
+        self.candidate_rows = candidate_rows
         self.mask = mask
         self.places = [np.flatnonzero(row) for row in mask.cpu().numpy()]
+
+    candidates = renamed_attribute("candidates", "candidate_scores")
+    entity_ids = renamed_attribute("entity_ids", "candidate_rows")
 
     @cached_property
     def graphs(self) -> list[TreeGraph]:
         """The graph of each document in numpy, of the spans at its `places`."""
-        root, candidates, span_to_span = map(to_numpy, (self.root, self.candidates, self.span_to_span))
-        entity_ids = self.entity_ids.cpu().numpy()
+        root, candidate_scores, span_to_span = map(to_numpy, (self.root, self.candidate_scores, self.span_to_span))
+        candidate_rows = self.candidate_rows.cpu().numpy()
         return [
-            TreeGraph(EdgeArrays(root[b][at], candidates[b][at], span_to_span[b][np.ix_(at, at)]), entity_ids[b][at])
+            TreeGraph(
+                EdgeArrays(root[b][at], candidate_scores[b][at], span_to_span[b][np.ix_(at, at)]), candidate_rows[b][at]
+            )
             for b, at in enumerate(self.places)
         ]
 
@@ -98,7 +107,8 @@ class SpanningTreeDistribution:
         """``[B]`` log of the total weight of all trees; its gradient are the edge marginals."""
         return self._log_weight(self.graphs)
 
-    def log_numerator(self, cluster_ids: Tensor, entity_ids: Tensor) -> Tensor:
+    @renamed_argument("entity_ids", "entity_rows")
+    def log_numerator(self, cluster_ids: Tensor, entity_rows: Tensor) -> Tensor:
         """Log of the total weight of the trees that decode to a clustering with links.
 
         Linked clusters are summed over the trees rooted at their entity, unlinked ones over those with exactly one
@@ -108,7 +118,7 @@ class SpanningTreeDistribution:
         Args:
             cluster_ids: int64 ``[B, N]``: spans of the same id >= 0 are one cluster; -1 is a span that is an
                 unlinked cluster of its own.
-            entity_ids: int64 ``[B, N]``: the entity of the span's cluster, -1 for none; not read where the cluster
+            entity_rows: int64 ``[B, N]``: the entity of the span's cluster, -1 for none; not read where the cluster
                 id is -1.
 
         Returns:
@@ -117,25 +127,26 @@ class SpanningTreeDistribution:
         Raises:
             ValueError: If shapes do not fit or the spans of a cluster differ in their entity.
         """
-        return self._log_weight(self._gold(cluster_ids, entity_ids))
+        return self._log_weight(self._gold(cluster_ids, entity_rows))
 
-    def log_prob(self, cluster_ids: Tensor, entity_ids: Tensor) -> Tensor:
+    @renamed_argument("entity_ids", "entity_rows")
+    def log_prob(self, cluster_ids: Tensor, entity_rows: Tensor) -> Tensor:
         """Log-probability ``[B]`` of a clustering with links; arguments as for `log_numerator`.
 
         It is -inf, with zero gradients, where no tree decodes to the clustering.
         """
-        gold = self._gold(cluster_ids, entity_ids)
+        gold = self._gold(cluster_ids, entity_rows)
         return self._log_weight([GoldShare(graph, trees) for graph, trees in zip(self.graphs, gold, strict=True)])
 
     @cached_property
     def edge_marginals(self) -> EdgeMarginals:
         """Probability of every edge, zeros for a document without a tree; no gradient flows through it."""
-        root, candidates, span_to_span = (
-            np.zeros(tensor.shape) for tensor in (self.root, self.candidates, self.span_to_span)
+        root, candidate_probabilities, span_to_span = (
+            np.zeros(tensor.shape) for tensor in (self.root, self.candidate_scores, self.span_to_span)
         )
         for b, (graph, at) in enumerate(zip(self.graphs, self.places, strict=True)):
-            scatter(graph.marginals, at, (root, candidates, span_to_span), b=b)
-        return EdgeMarginals(self._tensor(root), self._tensor(candidates), self._tensor(span_to_span))
+            scatter(graph.marginals, at, (root, candidate_probabilities, span_to_span), b=b)
+        return EdgeMarginals(self._tensor(root), self._tensor(candidate_probabilities), self._tensor(span_to_span))
 
     @cached_property
     def entity_marginals(self) -> EntityMarginals:
@@ -147,14 +158,14 @@ class SpanningTreeDistribution:
         found = [graph.entity_marginals() for graph in self.graphs]
         batch, spans = self.root.shape
         width = max((len(entities) for entities, _, _ in found), default=0)
-        entity_ids = np.full((batch, width), -1, dtype=np.int64)
+        entity_rows = np.full((batch, width), -1, dtype=np.int64)
         probability = np.zeros((batch, spans, width))
         nil = np.zeros((batch, spans))
         for b, ((entities, linked, unlinked), at) in enumerate(zip(found, self.places, strict=True)):
-            entity_ids[b, : len(entities)] = entities
+            entity_rows[b, : len(entities)] = entities
             probability[b, at, : len(entities)] = linked
             nil[b, at] = unlinked
-        return EntityMarginals(self._tensor(entity_ids), self._tensor(probability), self._tensor(nil))
+        return EntityMarginals(self._tensor(entity_rows), self._tensor(probability), self._tensor(nil))
 
     @cached_property
     def entropy(self) -> Tensor:
@@ -197,9 +208,9 @@ class SpanningTreeDistribution:
             ValueError: If edges contradict one another, or leave a document no tree; the message names them.
         """
         columns = self._columns()
-        allowed = allowed_edges(columns, self.entity_ids, self.mask, forced, forbidden)
-        pairs, root, candidates = self._split(columns.masked_fill(~allowed, -torch.inf))
-        return SpanningTreeDistribution(root, pairs, candidates, self.entity_ids, self.mask)
+        allowed = allowed_edges(columns, self.candidate_rows, self.mask, forced, forbidden)
+        pairs, root, candidate_scores = self._split(columns.masked_fill(~allowed, -torch.inf))
+        return SpanningTreeDistribution(root, pairs, candidate_scores, self.candidate_rows, self.mask)
 
     def tree_score(self, parents: Tensor) -> Tensor:
         """Sum of the edge scores of trees, ``[..., B]``; its gradient is where the edges are.
@@ -332,17 +343,17 @@ class SpanningTreeDistribution:
         itself = torch.eye(self.root.shape[1], dtype=torch.bool, device=self.root.device)
         pairs = self.span_to_span.mT.masked_fill(~(real & self.mask.unsqueeze(1)) | itself, -torch.inf)
         root = self.root.unsqueeze(-1).masked_fill(~real, -torch.inf)
-        candidates = self.candidates.masked_fill(~(real & (self.entity_ids >= 0)), -torch.inf)
-        return torch.cat((pairs, root, candidates), dim=-1)
+        candidate_scores = self.candidate_scores.masked_fill(~(real & (self.candidate_rows >= 0)), -torch.inf)
+        return torch.cat((pairs, root, candidate_scores), dim=-1)
 
     def _split(self, columns: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         spans = self.root.shape[1]
         return columns[..., :spans].mT, columns[..., spans], columns[..., spans + 1 :]
 
-    def _gold(self, cluster_ids: Tensor, entity_ids: Tensor) -> list[GoldTrees]:
+    def _gold(self, cluster_ids: Tensor, entity_rows: Tensor) -> list[GoldTrees]:
         _check_shape("cluster_ids", cluster_ids, tuple(self.root.shape))
-        _check_shape("entity_ids", entity_ids, tuple(self.root.shape))
-        clusters, entities = cluster_ids.cpu().numpy(), entity_ids.cpu().numpy()
+        _check_shape("entity_rows", entity_rows, tuple(self.root.shape))
+        clusters, entities = cluster_ids.cpu().numpy(), entity_rows.cpu().numpy()
         return [
             GoldTrees(graph, clusters[b][at], entities[b][at])
             for b, (graph, at) in enumerate(zip(self.graphs, self.places, strict=True))
@@ -352,7 +363,7 @@ class SpanningTreeDistribution:
         return of_device(torch.from_numpy(array), self.root.device)
 
     def _log_weight(self, trees: Sequence[Trees]) -> Tensor:
-        return log_weight((self.root, self.candidates, self.span_to_span), trees, self.places)
+        return log_weight((self.root, self.candidate_scores, self.span_to_span), trees, self.places)
 
 
 def _check_shape(name: str, tensor: Tensor, shape: tuple[int, ...]) -> None:

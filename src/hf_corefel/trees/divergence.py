@@ -42,30 +42,30 @@ def kl_divergence(one: SpanningTreeDistribution, other: SpanningTreeDistribution
 
 
 def _expected(one: SpanningTreeDistribution, values: tuple[Tensor, ...]) -> Tensor:
-    root, candidates, span_to_span = (value.to(one.root.device) for value in values)
-    scores = one.root, one.candidates, one.span_to_span
-    return expectation(scores, (root, candidates, span_to_span), one.graphs, one.places)
+    root, candidate_edges, span_to_span = (value.to(one.root.device) for value in values)
+    scores = one.root, one.candidate_scores, one.span_to_span
+    return expectation(scores, (root, candidate_edges, span_to_span), one.graphs, one.places)
 
 
 def _where_defined(one: SpanningTreeDistribution, scores: EdgeTensors, result: Tensor) -> Tensor:
     """The result, NaN where the first has no tree and +inf where it has a tree with an edge that the second has not."""
-    root, candidates, span_to_span = ((score == _NO_EDGE).cpu().numpy() for score in scores)
+    root, candidate_edges, span_to_span = ((score == _NO_EDGE).cpu().numpy() for score in scores)
     fixed = torch.zeros_like(result)
     is_fixed = torch.zeros_like(result, dtype=torch.bool)
     for b, (graph, at) in enumerate(zip(one.graphs, one.places, strict=True)):
         if graph.log_weight == _NO_EDGE:
             fixed[b], is_fixed[b] = float("nan"), True
-        elif _has_edge(graph, root[b, at], candidates[b, at], span_to_span[b][np.ix_(at, at)]):
+        elif _has_edge(graph, root[b, at], candidate_edges[b, at], span_to_span[b][np.ix_(at, at)]):
             fixed[b], is_fixed[b] = float("inf"), True
     return torch.where(is_fixed, fixed, result)
 
 
-def _has_edge(graph: TreeGraph, root: np.ndarray, candidates: np.ndarray, span_to_span: np.ndarray) -> bool:
+def _has_edge(graph: TreeGraph, root: np.ndarray, candidate_edges: np.ndarray, span_to_span: np.ndarray) -> bool:
     """Whether any of the marked edges is in some tree of a graph that has one.
 
     Edges from above always are. One from span i to span j is, unless all ways from the root to i lead through j.
     """
-    if (root & (graph.root > _NO_EDGE)).any() or (candidates & (graph.candidates > _NO_EDGE)).any():
+    if (root & (graph.root > _NO_EDGE)).any() or (candidate_edges & (graph.candidate_scores > _NO_EDGE)).any():
         return True
     exists = graph.span_to_span > _NO_EDGE
     marked = span_to_span & exists
@@ -99,28 +99,30 @@ def _scores_in_slots_of(one: SpanningTreeDistribution, other: SpanningTreeDistri
     # Diagonal, padding and masked spans have no edges, whatever stands there.
     real = one.mask.cpu()
     pairs = real.unsqueeze(2) & real.unsqueeze(1) & ~torch.eye(real.shape[1], dtype=torch.bool)
-    mine, theirs = one.entity_ids.cpu(), other.entity_ids.cpu()
-    root, candidates, span_to_span = (
-        score.cpu().to(torch.float64) for score in (other.root, other.candidates, other.span_to_span)
+    mine, theirs = one.candidate_rows.cpu(), other.candidate_rows.cpu()
+    root, candidate_scores, span_to_span = (
+        score.cpu().to(torch.float64) for score in (other.root, other.candidate_scores, other.span_to_span)
     )
-    candidates = candidates.masked_fill((theirs < 0) | ~real.unsqueeze(-1), _NO_EDGE)
+    candidate_scores = candidate_scores.masked_fill((theirs < 0) | ~real.unsqueeze(-1), _NO_EDGE)
     if not torch.equal(mine, theirs):
-        candidates = _matched(candidates, theirs, mine)
+        candidate_scores = _matched(candidate_scores, theirs, mine)
     return (
         root.masked_fill(~real, _NO_EDGE),
-        candidates.masked_fill((mine < 0) | ~real.unsqueeze(-1), _NO_EDGE),
+        candidate_scores.masked_fill((mine < 0) | ~real.unsqueeze(-1), _NO_EDGE),
         span_to_span.masked_fill(~pairs, _NO_EDGE),
     )
 
 
-def _matched(candidates: Tensor, theirs: Tensor, mine: Tensor) -> Tensor:
+def _matched(candidate_scores: Tensor, theirs: Tensor, mine: Tensor) -> Tensor:
     """Scores of candidates in the order of other lists of the same spans' candidates; -inf for what is missing."""
     for ids in (mine, theirs):
         ordered = ids.sort(dim=-1).values
         if ((ordered[..., 1:] == ordered[..., :-1]) & (ordered[..., 1:] >= 0)).any():
-            raise ValueError("entity_ids: a span that names an entity twice needs the same lists in both distributions")
+            raise ValueError(
+                "candidate_rows: a span that names an entity twice needs the same lists in both distributions"
+            )
     if theirs.shape[-1] == 0:
-        return candidates.new_full(mine.shape, _NO_EDGE)
+        return candidate_scores.new_full(mine.shape, _NO_EDGE)
     same = mine.unsqueeze(-1) == theirs.unsqueeze(-2)
-    found = candidates.gather(-1, same.to(torch.int64).argmax(dim=-1))
+    found = candidate_scores.gather(-1, same.to(torch.int64).argmax(dim=-1))
     return found.masked_fill(~same.any(dim=-1), _NO_EDGE)

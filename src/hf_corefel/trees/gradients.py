@@ -50,9 +50,9 @@ def expectation(scores: EdgeTensors, values: EdgeTensors, graphs: Sequence[TreeG
 class _LogWeight(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, root: Tensor, candidates: Tensor, span_to_span: Tensor, trees: Sequence[Trees], spans: Spans
+        ctx: Any, root: Tensor, candidate_scores: Tensor, span_to_span: Tensor, trees: Sequence[Trees], spans: Spans
     ) -> Tensor:
-        ctx.inputs = root, candidates, span_to_span
+        ctx.inputs = root, candidate_scores, span_to_span
         ctx.trees = trees
         ctx.spans = spans
         return of_device(torch.tensor([tree.log_weight for tree in trees], dtype=torch.float64), root.device)
@@ -76,8 +76,8 @@ class _Expectation(torch.autograd.Function):
         ctx.inputs = tensors
         ctx.graphs, ctx.spans = graphs, spans
         ctx.values = [
-            EdgeArrays(root[b][at], candidates[b][at], span_to_span[b][np.ix_(at, at)])
-            for root, candidates, span_to_span in [tuple(map(to_numpy, tensors[3:]))]
+            EdgeArrays(root[b][at], candidate_edges[b][at], span_to_span[b][np.ix_(at, at)])
+            for root, candidate_edges, span_to_span in [tuple(map(to_numpy, tensors[3:]))]
             for b, at in enumerate(spans)
         ]
         expected = [_expected(graph, values) for graph, values in zip(graphs, ctx.values, strict=True)]
@@ -101,12 +101,12 @@ def _expected(graph: TreeGraph, values: EdgeArrays) -> float:
     if not np.isfinite(graph.log_weight):
         return np.nan
     # Every tree has one edge into each span, so a constant taken off all of them changes nothing but rounding.
-    above = np.column_stack([values.root, values.candidates])
+    above = np.column_stack([values.root, values.candidate_edges])
     top = np.maximum(above.max(axis=1), values.span_to_span.max(axis=0, initial=-np.inf))
     marginals = graph.marginals
     rest = (
         (marginals.root * (values.root - top)).sum()
-        + (marginals.candidates * (values.candidates - top[:, None])).sum()
+        + (marginals.candidate_edges * (values.candidate_edges - top[:, None])).sum()
         + (marginals.span_to_span * (values.span_to_span - top)).sum()
     )
     return float(top.sum() + rest)
@@ -117,13 +117,13 @@ def _covariances(graph: TreeGraph, values: EdgeArrays) -> EdgeArrays:
 
     That of an edge from above has two parts: whether there is one, and which of them it is.
     """
-    root_share, candidate_share = shares(graph.root, graph.candidates, graph.rho)
-    folded = root_share * values.root + (candidate_share * values.candidates).sum(axis=1)
+    root_share, candidate_share = shares(graph.root, graph.candidate_scores, graph.rho)
+    folded = root_share * values.root + (candidate_share * values.candidate_edges).sum(axis=1)
     covariances = edge_covariances(np.vstack([graph.span_to_span, graph.rho]), np.vstack([values.span_to_span, folded]))
     above, whole = graph.elimination.marginals()[-1], covariances[-1]
     return EdgeArrays(
         root_share * (whole + above * (values.root - folded)),
-        candidate_share * (whole[:, None] + above[:, None] * (values.candidates - folded[:, None])),
+        candidate_share * (whole[:, None] + above[:, None] * (values.candidate_edges - folded[:, None])),
         covariances[:-1],
     )
 
@@ -132,14 +132,14 @@ def scatter(
     values: EdgeArrays, at: NDArray[np.intp], into: Sequence[FloatArray], *, b: int, scale: float = 1.0
 ) -> None:
     """Write values of document b, times `scale`, to the places of its unmasked spans in arrays as of `EdgeTensors`."""
-    root, candidates, span_to_span = (array[b] for array in into)
+    root, candidate_edges, span_to_span = (array[b] for array in into)
     if len(at) == len(root):
         np.multiply(values.root, scale, out=root)
-        np.multiply(values.candidates, scale, out=candidates)
+        np.multiply(values.candidate_edges, scale, out=candidate_edges)
         np.multiply(values.span_to_span, scale, out=span_to_span)
         return
     root[at] = scale * values.root
-    candidates[at] = scale * values.candidates
+    candidate_edges[at] = scale * values.candidate_edges
     span_to_span[np.ix_(at, at)] = scale * values.span_to_span
 
 

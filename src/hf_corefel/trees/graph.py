@@ -27,12 +27,12 @@ class EdgeArrays:
 
     Attributes:
         root: ``[N]`` edges root -> span.
-        candidates: ``[N, K]`` edges candidate entity -> span.
+        candidate_edges: ``[N, K]`` edges candidate entity -> span.
         span_to_span: ``[N, N]`` edges parent (row) -> child (column).
     """
 
     root: FloatArray
-    candidates: FloatArray
+    candidate_edges: FloatArray
     span_to_span: FloatArray
 
 
@@ -41,20 +41,20 @@ class TreeGraph:
 
     Args:
         scores: Log-weights of the edges, -inf for no edge. The diagonal of `span_to_span` is ignored.
-        entity_ids: ``[N, K]`` entity of each candidate edge, -1 for padding (its score is ignored).
+        candidate_rows: ``[N, K]`` entity of each candidate edge, -1 for padding (its score is ignored).
     """
 
-    def __init__(self, scores: EdgeArrays, entity_ids: IntArray) -> None:
-        self.entity_ids = entity_ids
+    def __init__(self, scores: EdgeArrays, candidate_rows: IntArray) -> None:
+        self.candidate_rows = candidate_rows
         self.root = scores.root
-        self.candidates = np.where(entity_ids < 0, -np.inf, scores.candidates)
+        self.candidate_scores = np.where(candidate_rows < 0, -np.inf, scores.candidate_edges)
         self.span_to_span = scores.span_to_span.copy()
         np.fill_diagonal(self.span_to_span, -np.inf)
 
     @cached_property
     def rho(self) -> FloatArray:
         """``[N]`` log-weight of each span's edges from the root and its entities."""
-        return fold(self.root, self.candidates)
+        return fold(self.root, self.candidate_scores)
 
     @cached_property
     def elimination(self) -> Elimination:
@@ -70,7 +70,7 @@ class TreeGraph:
     def marginals(self) -> EdgeArrays:
         """Probability of every edge, which is the gradient of `log_weight`."""
         marginals = self.elimination.marginals()
-        root_share, candidate_share = shares(self.root, self.candidates, self.rho)
+        root_share, candidate_share = shares(self.root, self.candidate_scores, self.rho)
         return EdgeArrays(marginals[-1] * root_share, marginals[-1][:, None] * candidate_share, marginals[:-1])
 
     def entity_marginals(self) -> tuple[IntArray, FloatArray, FloatArray]:
@@ -82,9 +82,9 @@ class TreeGraph:
             The candidate entities ``[E]``, ascending; their probabilities ``[N, E]``; that of no entity ``[N]``.
         """
         heads = self.elimination.head_probabilities()
-        root_share, candidate_share = shares(self.root, self.candidates, self.rho)
-        span, slot = np.nonzero(self.entity_ids >= 0)
-        entities, index = np.unique(self.entity_ids[span, slot], return_inverse=True)
+        root_share, candidate_share = shares(self.root, self.candidate_scores, self.rho)
+        span, slot = np.nonzero(self.candidate_rows >= 0)
+        entities, index = np.unique(self.candidate_rows[span, slot], return_inverse=True)
         entity_share = np.zeros((len(entities), len(heads)))
         np.add.at(entity_share, (index, span), candidate_share[span, slot])
         return entities, (entity_share @ heads).T, root_share @ heads
@@ -100,7 +100,7 @@ class TreeGraph:
             float((probability * np.where(probability > 0, score - shift, 0.0)).sum())
             for probability, score, shift in (
                 (marginals.root, self.root, top),
-                (marginals.candidates, self.candidates, top[:, None]),
+                (marginals.candidate_edges, self.candidate_scores, top[:, None]),
                 (marginals.span_to_span, self.span_to_span, top),
             )
         )
@@ -108,12 +108,12 @@ class TreeGraph:
 
     def columns(self) -> FloatArray:
         """Returns ``[N, N + 1 + K]`` the scores of the edges into each span: from spans, root and candidates."""
-        return np.hstack([self.span_to_span.T, self.root[:, None], self.candidates])
+        return np.hstack([self.span_to_span.T, self.root[:, None], self.candidate_scores])
 
     def marginal_columns(self) -> FloatArray:
         """Returns the probabilities of the same edges, -inf where there is none."""
         marginals = self.marginals
-        probabilities = np.hstack([marginals.span_to_span.T, marginals.root[:, None], marginals.candidates])
+        probabilities = np.hstack([marginals.span_to_span.T, marginals.root[:, None], marginals.candidate_edges])
         return np.where(self.columns() == -np.inf, -np.inf, probabilities)
 
     def choose_above(self, parents: IntArray, random: np.random.Generator) -> IntArray:
@@ -129,7 +129,7 @@ class TreeGraph:
         trees, spans = np.nonzero(parents == len(self.root))
         parents = parents.copy()
         if len(spans):
-            parents[trees, spans] += draw(np.column_stack([self.root, self.candidates])[spans], random)
+            parents[trees, spans] += draw(np.column_stack([self.root, self.candidate_scores])[spans], random)
         return parents
 
 
@@ -141,20 +141,20 @@ class GoldTrees:
     Args:
         graph: The document's graph.
         cluster_ids: ``[N]`` spans of one id >= 0 are a cluster; a span of id -1 is its own unlinked cluster.
-        entity_ids: ``[N]`` entity of the span's cluster, -1 if it has none. Not read where the cluster id is -1.
+        entity_rows: ``[N]`` entity of the span's cluster, -1 if it has none. Not read where the cluster id is -1.
 
     Raises:
         ValueError: If the spans of one cluster have different entities.
     """
 
-    def __init__(self, graph: TreeGraph, cluster_ids: IntArray, entity_ids: IntArray) -> None:
+    def __init__(self, graph: TreeGraph, cluster_ids: IntArray, entity_rows: IntArray) -> None:
         self._graph = graph
-        entity_ids = np.where(cluster_ids < 0, -1, entity_ids)
+        entity_rows = np.where(cluster_ids < 0, -1, entity_rows)
         # Edges from above that gold allows: the root for unlinked clusters, the gold entity for linked ones.
-        self._root = np.where(entity_ids < 0, graph.root, -np.inf)
-        is_gold = (entity_ids >= 0)[:, None] & (graph.entity_ids == entity_ids[:, None])
-        self._candidates = np.where(is_gold, graph.candidates, -np.inf)
-        self._rho = fold(self._root, self._candidates)
+        self._root = np.where(entity_rows < 0, graph.root, -np.inf)
+        is_gold = (entity_rows >= 0)[:, None] & (graph.candidate_rows == entity_rows[:, None])
+        self._candidate_scores = np.where(is_gold, graph.candidate_scores, -np.inf)
+        self._rho = fold(self._root, self._candidate_scores)
 
         # Spans of clusters of two and more, together and the largest clusters first.
         marked = np.flatnonzero(cluster_ids >= 0)
@@ -164,11 +164,11 @@ class GoldTrees:
         spans, span_counts = marked[order], span_counts[order]
         sizes = np.sort(counts[counts > 1])[::-1]
         first = np.cumsum(sizes) - sizes
-        entities = entity_ids[spans[first]]
-        differ = entity_ids[spans] != np.repeat(entities, sizes)
+        entities = entity_rows[spans[first]]
+        differ = entity_rows[spans] != np.repeat(entities, sizes)
         if differ.any():
             wrong = cluster_ids[spans[differ]].min()
-            named = np.unique(entity_ids[cluster_ids == wrong]).tolist()
+            named = np.unique(entity_rows[cluster_ids == wrong]).tolist()
             raise ValueError(f"the spans of cluster {wrong} have different entities: {named}")
 
         large = int(np.count_nonzero(sizes > BATCH_LIMIT))
@@ -196,7 +196,7 @@ class GoldTrees:
             marginals = elimination.marginals()
             span_to_span[np.ix_(spans, spans)] = marginals[:-1]
             above[spans] = marginals[-1]
-        root_share, candidate_share = shares(self._root, self._candidates, self._rho)
+        root_share, candidate_share = shares(self._root, self._candidate_scores, self._rho)
         return EdgeArrays(above * root_share, above[:, None] * candidate_share, span_to_span)
 
 
@@ -219,17 +219,17 @@ class GoldShare:
         """The gradient of `log_weight`: what the probability of every edge gains by the gold clustering."""
         gold, graph = self._gold.marginals, self._graph.marginals
         return EdgeArrays(
-            gold.root - graph.root, gold.candidates - graph.candidates, gold.span_to_span - graph.span_to_span
+            gold.root - graph.root, gold.candidate_edges - graph.candidate_edges, gold.span_to_span - graph.span_to_span
         )
 
 
-def fold(root: FloatArray, candidates: FloatArray) -> FloatArray:
+def fold(root: FloatArray, candidate_scores: FloatArray) -> FloatArray:
     """Returns ``[N]`` logsumexp over the root edge ``[N]`` and the candidate edges ``[N, K]`` of each span."""
     with np.errstate(all="ignore"):
-        return log_sum_exp(np.column_stack([root, candidates]), axis=1)
+        return log_sum_exp(np.column_stack([root, candidate_scores]), axis=1)
 
 
-def shares(root: FloatArray, candidates: FloatArray, rho: FloatArray) -> tuple[FloatArray, FloatArray]:
+def shares(root: FloatArray, candidate_scores: FloatArray, rho: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Returns the parts ``[N]`` and ``[N, K]`` that root and candidates have in ``exp(rho)``; zeros if rho is -inf."""
     finite = np.where(rho == -np.inf, 0.0, rho)
-    return np.exp(root - finite), np.exp(candidates - finite[:, None])
+    return np.exp(root - finite), np.exp(candidate_scores - finite[:, None])

@@ -6,15 +6,18 @@ from typing import NamedTuple
 
 from torch import Tensor
 
+from ..moved import renamed_field
+
 __all__ = ["Arborescence", "EdgeMarginals", "EntityMarginals"]
 
 
+@renamed_field("candidates", "candidate_probabilities")
 class EdgeMarginals(NamedTuple):
     """Probability of each edge.
 
     Attributes:
         root: ``[B, N]`` edges root -> span.
-        candidates: ``[B, N, K]`` edges candidate entity -> span.
+        candidate_probabilities: ``[B, N, K]`` edges candidate entity -> span.
         span_to_span: ``[B, N, N]`` edges parent (second axis) -> child (third axis).
 
     Example:
@@ -26,15 +29,16 @@ class EdgeMarginals(NamedTuple):
     """
 
     root: Tensor
-    candidates: Tensor
+    candidate_probabilities: Tensor
     span_to_span: Tensor
 
 
+@renamed_field("entity_ids", "entity_rows")
 class EntityMarginals(NamedTuple):
     """Probability of each entity for the whole cluster of each span.
 
     Attributes:
-        entity_ids: int64 ``[B, E]`` the document's candidate entities, ascending, -1 for padding.
+        entity_rows: int64 ``[B, E]`` rows of the document's candidate entities, ascending, -1 for padding.
         probability: ``[B, N, E]`` that the span's cluster links to the entity, directly or through other spans.
         nil: ``[B, N]`` that the span's cluster links to no entity.
 
@@ -48,7 +52,7 @@ class EntityMarginals(NamedTuple):
         ([0.5], [0.5])
     """
 
-    entity_ids: Tensor
+    entity_rows: Tensor
     probability: Tensor
     nil: Tensor
 
