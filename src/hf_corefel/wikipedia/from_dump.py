@@ -21,7 +21,7 @@ from .unit_facts import UnitOptions, write_unit
 from .work_folder import WorkFolder, identify, writing_unit
 from .workers import Progress, Task, run_tasks
 
-__all__ = ["build_from_wikipedia", "check_output", "default_work_folder", "do_unit"]
+__all__ = ["build_from_wikipedia", "check_output", "default_work_folder", "do_unit", "item_units"]
 
 # Bytes of a dump that are one unit of work; a run that was killed repeats the units that it was in.
 _UNIT_BYTES = 24_000_000
@@ -95,12 +95,17 @@ def build_from_wikipedia(
         names = [f"pages-{number:05d}" for number in range(len(units))]
         beside: dict[str, list[str]] = {}
         tasks = []
-        for kind, path in (("props", page_props), ("items", wikidata)):
-            if path is not None:
-                name = f"{kind}-{identify(Path(path)).hash}"
-                beside[kind] = [name]
+        if page_props is not None:
+            name = f"props-{identify(Path(page_props)).hash}"
+            beside["props"] = [name]
+            if not work.is_done(name):
+                tasks.append(Task(str(page_props), (work.path, name, write_props, (Path(page_props),))))
+        if wikidata is not None:
+            parts = item_units(Path(wikidata))
+            beside["items"] = list(parts)
+            for name, unit in parts.items():
                 if not work.is_done(name):
-                    tasks.append(Task(str(path), (work.path, name, _BESIDE[kind], (Path(path), language))))
+                    tasks.append(Task(str(wikidata), (work.path, name, _items, (unit, language))))
         _read(work, names, units, tasks, UnitOptions(site, sampled, limit), processes, tell)
         provenance = {
             "dump": [file._asdict() for file in inputs],
@@ -171,15 +176,15 @@ def check_output(out: Path) -> None:
         raise NotADirectoryError(errno.ENOTDIR, "a knowledge base is saved to a folder, and this is none", str(out))
 
 
-def _props(folder: Path, path: Path, language: str, progress: Callable[[int, int], None]) -> None:
-    write_props(folder, path, progress)
+def item_units(path: Path) -> dict[str, dumps.Unit]:
+    """The units of a dump of Wikidata, by the names of their folders."""
+    file = identify(path)
+    units = dumps.split([path], max(1, file.bytes // _UNIT_BYTES))
+    return {f"items-{file.hash}-{number:05d}": unit for number, unit in enumerate(units)}
 
 
-def _items(folder: Path, path: Path, language: str, progress: Callable[[int, int], None]) -> None:
-    write_items(folder, path, language, progress, only_with_article=True)
-
-
-_BESIDE = {"props": _props, "items": _items}
+def _items(folder: Path, unit: dumps.Unit, language: str, progress: Callable[[int, int], None]) -> None:
+    write_items(folder, unit, 0, language, progress, only_with_article=True)
 
 
 def do_unit(

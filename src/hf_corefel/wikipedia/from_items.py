@@ -9,7 +9,8 @@ from typing import Any
 
 from ..kb.knowledge_base import KnowledgeBase
 from .base_building import BaseOptions, Stage, Step, build_base
-from .from_dump import check_output, default_work_folder, do_unit
+from .dumps import Unit
+from .from_dump import check_output, default_work_folder, do_unit, item_units
 from .item_facts import write_items
 from .work_folder import WorkFolder, identify
 from .workers import Task, run_tasks
@@ -59,29 +60,37 @@ def build_from_wikidata(
         Path(work_dir) if work_dir is not None else default_work_folder(out),
         {"wikidata": found, "language": language},
     )
+    processes = workers or os.cpu_count() or 1
     tell = stage or (lambda step: None)
     with work.held():
         work.remove_unfinished()
-        name = "items-00000"
-        if not work.is_done(name):
-            task = Task(str(path), (work.path, name, _items, (path, language)))
-            run_tasks(
-                [task], do_unit, 1, lambda _, items, place: tell(Step("Reading items", place, found.bytes, items))
-            )
+        units = item_units(path)
+        tasks = [
+            Task(str(path), (work.path, name, _items, (unit, number, language)))
+            for number, (name, unit) in enumerate(units.items())
+            if not work.is_done(name)
+        ]
+        read: dict[int, int] = {}
+
+        def report(task: int, items: int, place: int) -> None:
+            read[task] = items
+            tell(Step("Reading items", 0, 0, sum(read.values())))
+
+        run_tasks(tasks, do_unit, processes, report)
         options = BaseOptions(
             max_candidates=max_candidates,
             unseen=_UNSEEN,
             source="Wikidata",
-            workers=workers or os.cpu_count() or 1,
+            workers=processes,
             vectors_of=vectors_of,
             url_template=f"https://{language}.wikipedia.org/wiki/{{entity}}",
             provenance={"wikidata": found._asdict(), "language": language},
         )
-        report = build_base(out, work, [], {"items": [name]}, options, tell)
+        report = build_base(out, work, [], {"items": list(units)}, options, tell)
         if work_dir is None:
             work.remove()
     return report
 
 
-def _items(folder: Path, path: Path, language: str, progress: Callable[[int, int], None]) -> None:
-    write_items(folder, path, language, progress, as_pages=True)
+def _items(folder: Path, unit: Unit, number: int, language: str, progress: Callable[[int, int], None]) -> None:
+    write_items(folder, unit, number, language, progress, as_pages=True)

@@ -10,10 +10,11 @@ import pyarrow as pa
 
 from ..kb.normal_form import normal_form
 from ..kb.short_forms import short_forms
+from .dumps import Unit
 from .page_props import read_qids
 from .problem_counts import ProblemCounts
 from .table_files import TableFile
-from .unit_facts import ALIASES, LINK_WEIGHT, LONGEST_SURFACE, PAGES, TITLE_WEIGHT
+from .unit_facts import ALIASES, LINK_WEIGHT, LONGEST_SURFACE, PAGES, PLACES_OF_UNIT, TITLE_WEIGHT
 from .wikidata import Item, read_items
 
 __all__ = ["ITEMS", "ITEM_NAMES", "PROPS", "write_items", "write_props"]
@@ -42,7 +43,8 @@ def write_props(folder: Path, path: Path, progress: Callable[[int, int], None]) 
 
 def write_items(
     folder: Path,
-    path: Path,
+    unit: Unit,
+    number: int,
     language: str,
     progress: Callable[[int, int], None],
     *,
@@ -53,7 +55,8 @@ def write_items(
 
     Args:
         folder: An empty folder.
-        path: The dump.
+        unit: A unit of the dump.
+        number: Which one of them.
         language: Of labels, aliases, descriptions and articles.
         progress: Called now and then with the items read.
         only_with_article: Leave items without an article out.
@@ -62,15 +65,18 @@ def write_items(
     """
     items = TableFile(folder / "items.parquet", ITEMS)
     names = TableFile(folder / "item_names.parquet", ITEM_NAMES)
-    pages = _ItemPages(folder) if as_pages else None
+    pages = _ItemPages(folder, number * PLACES_OF_UNIT) if as_pages else None
     problems = ProblemCounts()
-    totals = {"items": 0, "items without label and article": 0, "items without an article": 0}
-    for item in read_items(path, language, on_problem=problems.add):
+    totals = {"items": 0, "items without label and article": 0, "items that only serve wikis": 0}
+    for item in read_items(unit, language, on_problem=problems.add, only_with_article=only_with_article):
         totals["items"] += 1
         if totals["items"] % _ROWS_BETWEEN_REPORTS == 0:
             progress(totals["items"], 0)
-        if not item.title and (only_with_article or not item.label):
-            totals["items without an article" if only_with_article else "items without label and article"] += 1
+        if as_pages and not item.is_entity:
+            totals["items that only serve wikis"] += 1
+            continue
+        if not item.title and not item.label:
+            totals["items without label and article"] += 1
             continue
         title = item.title or (f"wikidata:{item.qid}" if as_pages else None)
         items.add(item.qid, title, item.description or None, item.type)
@@ -93,10 +99,10 @@ def write_items(
 class _ItemPages:
     """Items as if each were the article of a dump."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, place: int) -> None:
         self._pages = TableFile(folder / "pages.parquet", PAGES)
         self._aliases = TableFile(folder / "aliases.parquet", ALIASES)
-        self._place = 0
+        self._place = place
 
     def add(self, item: Item, title: str) -> None:
         self._place += 1

@@ -77,6 +77,8 @@ class Merger:
             "memory_limit": f"{memory}MB",
             "threads": threads,
             "temp_directory": str(folder / "spilled"),
+            # Every query says its order where it matters; keeping that of the files as well would cost memory.
+            "preserve_insertion_order": False,
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
         }

@@ -36,6 +36,7 @@ __all__ = [
     "LINK_WEIGHT",
     "LONGEST_SURFACE",
     "PAGES",
+    "PLACES_OF_UNIT",
     "SAMPLE",
     "TABLES",
     "TITLE_WEIGHT",
@@ -86,7 +87,7 @@ _LONGEST_DESCRIPTION = 500
 _LINKS_AT_ONCE = 300_000
 _PAGES_BETWEEN_REPORTS = 50
 # Pages are numbered over all units, in their order.
-_PLACES_OF_UNIT = 1 << 40
+PLACES_OF_UNIT = 1 << 40
 # Beyond every byte of a unit.
 _END = 1 << 62
 
@@ -211,7 +212,7 @@ def write_unit(
     """
     problems = ProblemCounts()
     writer = _Writer(folder, options)
-    first = number * _PLACES_OF_UNIT
+    first = number * PLACES_OF_UNIT
     read = 0
     pages: Iterable[dumps.Page] = dumps.read_pages(unit, on_problem=problems.add)
     for read, page in enumerate(islice(pages, options.limit), start=1):
