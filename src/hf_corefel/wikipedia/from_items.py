@@ -72,11 +72,11 @@ def build_from_wikidata(
         ]
         read: dict[int, int] = {}
 
-        def report(task: int, items: int, place: int) -> None:
+        def tell_items(task: int, items: int, place: int) -> None:
             read[task] = items
-            tell(Step("Reading items", 0, 0, sum(read.values())))
+            tell(Step("Reading items", pages=sum(read.values())))
 
-        run_tasks(tasks, do_unit, processes, report)
+        run_tasks(tasks, do_unit, processes, tell_items)
         options = BaseOptions(
             max_candidates=max_candidates,
             unseen=_UNSEEN,
