@@ -162,6 +162,25 @@ def tiny_knowledge_base() -> Any:
     return KnowledgeBase.build(TINY_ALIASES, vectors=(names, vectors))
 
 
+# What the small world's encyclopaedia says of it. The painter and the town have no item of their own.
+TINY_IDS = {"Anna_Berg": "Q1", "Bergen": "Q26793", "Carl_Moss": "Q2", "Norway": "Q20", "Oslo": "Q585"}
+TINY_TYPES = {"Anna_Berg": "person", "Carl_Moss": "person", "Bergen": "place", "Norway": "place", "Oslo": "place"}
+
+
+@pytest.fixture
+def tiny_encyclopaedia(tiny_knowledge_base: Any) -> Callable[..., Any]:
+    """Makes the small world's knowledge base with Wikidata ids and types of entities, which may be given."""
+
+    def make(wikidata: Any = TINY_IDS, types: Any = TINY_TYPES, **facts: Any) -> Any:
+        from hf_corefel import KnowledgeBase
+
+        names = list(tiny_knowledge_base.entities())
+        vectors = names, tiny_knowledge_base.vectors(range(len(names)))
+        return KnowledgeBase.build(TINY_ALIASES, vectors=vectors, wikidata=wikidata, types=types, **facts)
+
+    return make
+
+
 @pytest.fixture(scope="session")
 def tiny_model(tiny_encoder: Path) -> Callable[..., Any]:
     """Makes a seeded model on the tiny encoder, in evaluation mode; keyword arguments are fields of its config."""

@@ -29,6 +29,7 @@ from .loading.repositories import HubOptions, checked_name
 from .loading.silence import DefaultCheckpoint, without_note_of_device
 from .modeling_corefel import CorefELModel, CorefELOutput
 from .pipelines.constraining import ConstrainedDocument, constrained
+from .pipelines.describing import EntityDescriber
 from .pipelines.handed_over import (
     LazyResults,
     SizedIterable,
@@ -308,13 +309,14 @@ class CorefELPipeline(Pipeline):
 
     def postprocess(self, model_outputs: dict[str, Any], **options: Any) -> list[AnnotatedDocument]:
         encoded, outputs, asked = model_outputs["encoded"], model_outputs["outputs"], AnnotationOptions(**options)
-        url = self.processor.knowledge_base.url
+        known = EntityDescriber(self.processor.knowledge_base, asked)
         annotated = itertools.chain.from_iterable(
-            annotate_batch(self.model, CorefELOutput(**output), group, url, asked, plans)
+            annotate_batch(self.model, CorefELOutput(**output), group, known.url, asked, plans, known.name)
             for output, (group, plans) in zip(outputs, readable_batches(encoded, model_outputs["plans"]), strict=True)
         )
         # A document without a word has nothing to read; it keeps its place, and its warnings.
-        return [next(annotated) if len(document.spans) else unread_document(document, asked) for document in encoded]
+        read = (next(annotated) if len(document.spans) else unread_document(document, asked) for document in encoded)
+        return list(map(known.describe, read))
 
     def save_pretrained(self, save_directory: str | Path, **kwargs: Any) -> None:
         """Writes model, processor and their fingerprint to one folder, in which both say how texts were read here."""

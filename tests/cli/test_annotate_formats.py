@@ -33,7 +33,8 @@ def annotated(text: str, **asked: Any) -> AnnotatedDocument:
         )
         mentions = Mention(4, 12, None, 0.9, 0.8, 0.7, parents[0]), Mention(23, 27, None, 1.0, 0.9, 0.8, parents[1])
         options = (Alternative("NATO", 0.75), Alternative(None, 0.25)) if asked.get("top_k") else None
-        clusters = [Cluster(mentions, "NATO", 0.75, NATO, options)]
+        known = ("Q7184", "organization") if asked.get("id") else (None, None)
+        clusters = [Cluster(mentions, "NATO", 0.75, NATO, options, *known)]
     resolved = "The Alliance waits for NATO!" if asked.get("resolved_text") else None
     return AnnotatedDocument(text, clusters, warnings=list(asked.get("warnings", ())), resolved_text=resolved)
 
@@ -125,6 +126,13 @@ def test_tables_with_evidence_alternatives_and_the_resolved_text(pipeline: FakeP
     assert "or NIL 0.25" in lines
     assert lines[lines.index("Resolved text") + 1] == "The Alliance waits for NATO!"
     assert run("a.txt", "--format", "text", "--quiet")[2] == ""
+
+
+def test_ids_and_types_reach_the_pipeline_and_are_shown(pipeline: FakePipeline) -> None:
+    status, out, err = run("a.txt", "--id", "wikidata", "--types", "person, place,person")
+    assert (status, err) == (0, "")
+    assert "organization · Q7184" in out
+    assert pipeline.calls == [([TEXT], {"id": "wikidata", "types": ("person", "place")})]
 
 
 @pytest.mark.parametrize(
@@ -332,7 +340,7 @@ def test_options_reach_the_pipeline(pipeline: FakePipeline) -> None:
     [
         *(("--top-k", "-1"), ("--min-probability", "2"), ("--min-probability", "high")),
         *(("--batch-size", "0"), ("--mention-scope", "some"), ("--format", "xml")),
-        ("--input-format", "xml"),
+        *(("--input-format", "xml"), ("--id", "title"), ("--types", "persons"), ("--types", ",")),
     ],
 )
 def test_bad_options_are_named(pipeline: FakePipeline, arguments: tuple[str, str]) -> None:
@@ -340,6 +348,13 @@ def test_bad_options_are_named(pipeline: FakePipeline, arguments: tuple[str, str
     assert (status, out) == (2, "")
     assert arguments[0] in err
     assert pipeline.made == []
+
+
+def test_an_unknown_type_is_named_with_the_known_ones(pipeline: FakePipeline) -> None:
+    said = " ".join(run("a.txt", "--types", "person,persons")[2].replace("│", " ").split())
+    assert (
+        "--types: there is no type 'persons' (did you mean 'person'?); the known ones are person, organization" in said
+    )
 
 
 def test_a_device_that_is_not_there(pipeline: FakePipeline) -> None:

@@ -137,3 +137,18 @@ assert not {{"torch", "transformers", "datasets"}} & set(sys.modules), sorted(sy
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["documents"] == 2
+
+
+def test_old_titles_are_counted_as_the_new_ones_by_a_map(dwie: Path) -> None:
+    article = dwie / "annos_with_content" / "DW_1.json"
+    article.write_text(article.read_text(encoding="utf-8").replace('"link": "Oslo"', '"link": "Christiania"'), "utf-8")
+    names = dwie / "names.tsv"
+    names.write_text("Christiania\tOslo\n", encoding="utf-8")
+    without, mapped = (
+        json.loads(run(str(dwie), "--json", "--quiet", *more)[1])["candidates"]["listed"]
+        for more in ((), ("--entity-map", str(names)))
+    )
+    assert (without, mapped) == (1, 2)
+    names.write_text("a\tb\nb\ta\n", encoding="utf-8")
+    status, out, err = run(str(dwie), "--entity-map", str(names))
+    assert (status, out) == (1, "") and f"{names}: names lead in a loop, a → b → a" in err

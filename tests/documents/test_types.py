@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, NotRequired, Required, get_args, get_origin, get_type_hints, is_typeddict
 
@@ -14,7 +15,7 @@ import pytest
 
 import hf_corefel
 from hf_corefel import Candidate, Cluster, CorefELPipeline, Document, Mention, Turn
-from hf_corefel.documents.types import ClusterResult, DocumentData, DocumentResult, MentionResult
+from hf_corefel.documents.types import AlternativeResult, ClusterResult, DocumentData, DocumentResult, MentionResult
 from hf_corefel.pipeline_corefel import load_pipeline
 
 PROJECT = Path(__file__).parents[1] / "typed_project"
@@ -118,9 +119,9 @@ def assert_is(value: Any, kind: Any, where: str = "value") -> None:
         assert type(value) is kind, f"{where}: {value!r}"
 
 
-@pytest.fixture(scope="module")
-def annotate(tiny_folder: Path) -> CorefELPipeline:
-    return load_pipeline(tiny_folder)
+@pytest.fixture
+def annotate(tiny_folder: Path, tiny_encyclopaedia: Callable[..., Any]) -> CorefELPipeline:
+    return load_pipeline(tiny_folder, knowledge_base=tiny_encyclopaedia())
 
 
 @pytest.mark.parametrize(
@@ -145,6 +146,8 @@ def test_results_have_the_keys_of_their_types(
     if parameters.get("evidence"):
         assert seen == set(ClusterResult.__annotations__)
         mentions = [m for result in results for cluster in result["clusters"] for m in cluster["mentions"]]
+        listed = [item for result in results for cluster in result["clusters"] for item in cluster["alternatives"]]
+        assert {key for item in listed for key in item} == set(AlternativeResult.__annotations__)
         assert {key for mention in mentions for key in mention} == set(MentionResult.__annotations__)
         (in_words,) = annotate([["Anna", "Berg"]], is_split_into_words=True)
         assert_is(in_words, DocumentResult)
@@ -172,5 +175,6 @@ def test_documents_have_the_keys_of_their_type() -> None:
 def test_types_say_at_run_time_which_keys_are_required() -> None:
     assert DocumentResult.__required_keys__ == {"text", "clusters", "warnings"}
     assert DocumentResult.__optional_keys__ == {"id", "resolved_text", "word_offsets", "samples", "clusterings"}
-    assert ClusterResult.__optional_keys__ == {"url", "alternatives"}
+    assert ClusterResult.__optional_keys__ == {"url", "wikidata", "type", "alternatives"}
+    assert AlternativeResult.__optional_keys__ == {"wikidata"}
     assert MentionResult.__optional_keys__ == {"parent"}

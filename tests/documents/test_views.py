@@ -26,7 +26,15 @@ from hf_corefel.documents.views import PlacedMention
 from hf_corefel.pipeline_corefel import load_pipeline
 
 TEXT = "Anna met Bo Moss. She left Moss."
-ANNA = Cluster((Mention(0, 4, None, 0.1, 0.2, 0.3), Mention(18, 21)), "Anna_Berg", 0.9, "https://example.org/Anna")
+ANNA = Cluster(
+    (Mention(0, 4, None, 0.1, 0.2, 0.3), Mention(18, 21)),
+    "Anna_Berg",
+    0.9,
+    "https://example.org/Anna",
+    None,
+    "Q1",
+    "person",
+)
 BO = Cluster((Mention(9, 16), Mention(9, 11), Mention(27, 31)))
 RESULT = AnnotatedDocument(TEXT, [ANNA, BO], "note")
 
@@ -94,6 +102,8 @@ TYPES = {
     "cluster": "int64",
     "entity": "string",
     "url": "string",
+    "wikidata": "string",
+    "type": "string",
     "probability": "float64",
     "edge_probability": "float64",
     "link_probability": "float64",
@@ -117,6 +127,8 @@ def test_a_row_for_each_mention(result: Any) -> None:
         "cluster": 0,
         "entity": "Anna_Berg",
         "url": "https://example.org/Anna",
+        "wikidata": "Q1",
+        "type": "person",
         "probability": 0.1,
         "edge_probability": 0.2,
         "link_probability": 0.3,

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -213,6 +213,20 @@ def test_page_shows_text_mentions_clusters_warnings_and_the_resolved_text(docume
     assert cards[1].find("details") == []
 
 
+def test_cards_have_type_and_wikidata_id_with_its_page(document: AnnotatedDocument) -> None:
+    kinds = [("Q7184", "organization"), ("Q585", None), (None, None), (None, "person")]
+    for number, (wikidata, kind) in enumerate(kinds):
+        document.clusters[number] = replace(document.clusters[number], wikidata=wikidata, type=kind)
+    root = check(render_html([document]), [document])
+    cards = [e for e in root.find("li") if "cluster" in e.classes]
+    facts = [card.find("p", class_="facts") for card in cards]
+    assert [[e.text for e in found] for found in facts] == [["organization · Q7184"], ["Q585"], [], ["person"]]
+    assert [link.attributes["href"] for found in facts for e in found for link in e.find("a")] == [
+        "https://www.wikidata.org/wiki/Q7184",
+        "https://www.wikidata.org/wiki/Q585",
+    ]
+
+
 def test_hovering_shows_entity_evidence_and_probabilities(document: AnnotatedDocument) -> None:
     root = check(render_html([document]), [document])
     tips = {mark.text: mark.attributes["data-tip"] for mark in root.find("div", class_="text")[0].find("mark")}
@@ -364,7 +378,15 @@ def documents(draw: st.DrawFn) -> AnnotatedDocument:
             groups.setdefault(draw(st.integers(0, 2)), []).append(Mention(b, e, None, *values, parent=parent))
     options = st.none() | st.lists(st.builds(Alternative, st.none() | strings, st.floats(0, 1)), max_size=2)
     clusters = [
-        Cluster(tuple(group), draw(st.none() | strings), draw(probabilities), draw(addresses), draw(options))  # type: ignore[arg-type]
+        Cluster(
+            tuple(group),
+            draw(st.none() | strings),
+            draw(probabilities),
+            draw(addresses),
+            draw(options),  # type: ignore[arg-type]
+            draw(st.sampled_from([None, "Q585"])),
+            draw(st.none() | strings),
+        )
         for group in groups.values()
     ]
     warnings = draw(st.lists(strings, max_size=2))

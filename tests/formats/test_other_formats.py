@@ -6,6 +6,7 @@ import json
 import re
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -177,6 +178,78 @@ def test_what_results_say_is_counted_or_kept(tmp_path: Path) -> None:
     assert found == AnnotatedDocument(TEXT, [cluster], "7", ["odd"], "text", {}, [(0, 3), (28, 31)])
     (found,), losses = round_trip("jsonl", [result], tmp_path / "x.jsonl")
     assert found == result and not losses
+
+
+KNOWN = Cluster((Mention(0, 6), Mention(28, 31)), "Ada_Lo", wikidata="Q7", type="person")
+
+
+@pytest.mark.parametrize("kind", ["json", "jsonl", "label_studio", "parquet", "docbin"])
+def test_ids_and_types_come_back(tmp_path: Path, kind: str) -> None:
+    if kind == "docbin":
+        pytest.importorskip("spacy")
+    found, losses = round_trip(kind, [Document(TEXT, clusters=[KNOWN]), example()], tmp_path / "file")
+    assert [(c.entity, c.wikidata, c.type) for c in found[0].clusters] == [("Ada_Lo", "Q7", "person")]
+    assert {(c.wikidata, c.type) for c in found[1].clusters} == {(None, None)}
+    assert not losses["Wikidata ids of entities"] and not losses["types of entities"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "lost"),
+    [
+        ("conll2012", {"Wikidata ids of entities", "types of entities", "links of clusters"}),
+        ("corefud", {"Wikidata ids of entities", "types of entities"}),
+        ("nif", {"types of entities"}),
+    ],
+)
+def test_ids_and_types_without_a_place_are_counted(kind: str, lost: set[str]) -> None:
+    _, losses = content(kind, [Document(TEXT, clusters=[KNOWN])])
+    assert dict(losses.items()).items() >= dict.fromkeys(lost, 1).items()
+    assert {name for name, _ in losses.items() if name.endswith("entities")} == lost - {"links of clusters"}
+    # An entity that is called by its id has lost none.
+    named = replace(KNOWN, entity="Q7", type=None)
+    assert not content(kind, [Document(TEXT, clusters=[named])])[1]["Wikidata ids of entities"]
+
+
+def test_brat_names_the_item_of_wikidata_too(tmp_path: Path) -> None:
+    others = [Cluster((at("Oslo"),), "Q585", url="https://www.wikidata.org/wiki/Q585", wikidata="Q585")]
+    others.append(Cluster((at("Bo"),), "Bo", url="https://www.wikidata.org/wiki/Q9", wikidata="Q9"))
+    with pytest.warns(FormatLossWarning, match=r"types of entities \(1\)"):
+        write_documents(tmp_path / "out", [Document(TEXT, id="d", clusters=[KNOWN, *others])], "brat")
+    lines = [line.split("\t")[:2] for line in (tmp_path / "out" / "d.ann").read_text().splitlines() if line[0] == "N"]
+    links = ["T1 Wikipedia:Ada_Lo", "T2 Wikipedia:Ada_Lo", "T3 Wikidata:Q585", "T4 Wikipedia:Bo"]
+    links += ["T1 Wikidata:Q7", "T2 Wikidata:Q7", "T4 Wikidata:Q9"]
+    assert lines == [[f"N{number}", f"Reference {link}"] for number, link in enumerate(links, start=1)]
+    (found,) = read_documents(tmp_path / "out", "brat")
+    assert {(c.entity, c.wikidata) for c in found.clusters} == {("Ada_Lo", "Q7"), ("Q585", None), ("Bo", "Q9")}
+
+
+def test_nif_has_both_identifiers(tmp_path: Path) -> None:
+    data, _ = content("nif", [Document(TEXT, clusters=[replace(KNOWN, url=URL)])])
+    assert data.decode().count(f"itsrdf:taIdentRef <{URL}> , <http://www.wikidata.org/entity/Q7>") == 2
+    rdflib = pytest.importorskip("rdflib")
+    graph = rdflib.Graph().parse(data=data, format="turtle")
+    links = graph.objects(predicate=rdflib.URIRef("http://www.w3.org/2005/11/its/rdf#taIdentRef"))
+    assert sorted(map(str, links)) == ["http://www.wikidata.org/entity/Q7"] * 2 + [URL] * 2
+
+
+def test_a_corrected_entity_of_label_studio_loses_the_old_ones_id(tmp_path: Path) -> None:
+    data, _ = content("label_studio", [Document(TEXT, clusters=[KNOWN])])
+    (tmp_path / "x.label_studio.json").write_text(data.decode().replace('"Ada_Lo"\n', '"Ada_Lovelace"\n'))
+    (found,) = read_documents(tmp_path / "x.label_studio.json")
+    assert [(c.entity, c.wikidata, c.type) for c in found.clusters] == [("Ada_Lovelace", None, None)]
+
+
+def test_results_of_before_ids_still_read(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    row = {"text": "Oslo", "warnings": [], "clusters": [{"entity": "Oslo", "mentions": [{"begin": 0, "end": 4}]}]}
+    row["clusters"][0]["alternatives"] = [{"entity": "Oslo", "probability": 1.0}]  # type: ignore[index]
+    (tmp_path / "old.jsonl").write_text(json.dumps(row) + "\n")
+    pq.write_table(pa.Table.from_pylist([row]), tmp_path / "old.parquet")
+    for name in ("old.jsonl", "old.parquet"):
+        (found,) = read_documents(tmp_path / name)
+        assert found.clusters == [Cluster((Mention(0, 4, "Oslo"),), "Oslo", alternatives=(Alternative("Oslo", 1.0),))]
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "conll2012", "corefud", "nif"])

@@ -31,7 +31,7 @@ def stream() -> Iterator[str]:
 
 
 # One in, one out.
-result = pipe("Anna Berg met Carl Moss.", evidence=True, top_k=2, resolved_text=True)
+result = pipe("Anna Berg met Carl Moss.", evidence=True, top_k=2, resolved_text=True, id="wikidata", types=["person"])
 assert_type(result, DocumentResult)
 assert_type(pipe("x")["clusters"], list[ClusterResult])
 assert_type(pipe(Document("Anna Berg.", id=7)), DocumentResult)
@@ -44,9 +44,12 @@ for cluster in result["clusters"]:
     assert_type(cluster["entity"], str | None)
     assert_type(cluster["probability"], float)
     assert_type(cluster.get("url"), str | None)
+    assert_type(cluster.get("wikidata"), str | None)
+    assert_type(cluster.get("type"), str | None)
     for alternative in cluster.get("alternatives", []):
         assert_type(alternative["entity"], str | None)
         assert_type(alternative["probability"], float)
+        assert_type(alternative.get("wikidata"), str | None)
     for mention in cluster["mentions"]:
         assert_type(mention, MentionResult)
         assert_type(result["text"][mention["begin"] : mention["end"]], str)

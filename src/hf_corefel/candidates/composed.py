@@ -12,6 +12,7 @@ import numpy as np
 
 from ..documents import Document
 from .backends import open_source, read_backend_config, save_knowledge_base, write_backend_config
+from .entity_facts import canonical_name, entity_of, entity_type
 from .errors import KnowledgeBaseError
 from .hub import CONFIG_FILE
 from .proposals import Proposals, QuerySpans
@@ -163,6 +164,20 @@ class ComposedKnowledgeBase:
     def identifiers(self, entity: str) -> Mapping[str, str]:
         """Return what other catalogues call an entity."""
         return self._store_of(entity).identifiers(entity)
+
+    def type(self, entity: str) -> str | None:
+        """Return the coarse type of an entity; None when it is not known."""
+        return entity_type(self._store_of(entity), entity)
+
+    def canonical(self, name: str) -> str:
+        """Return a name that is an entity's, or else the entity that the first store redirects it to; else the name."""
+        found = (canonical_name(store, name) for store in self.stores if name not in self)
+        return next((entity for entity in found if entity != name), name)
+
+    def entity_of(self, catalogue: str, identifier: str) -> str | None:
+        """Return the entity that another catalogue calls so, of the first store that has it; None when none has."""
+        found = (entity_of(store, catalogue, identifier) for store in self.stores)
+        return next((entity for entity in found if entity is not None), None)
 
     def _store_of(self, name: str) -> EntityStore:
         return next((store for store in self.stores if name in store), self.stores[0])

@@ -18,6 +18,9 @@ __all__ = ["CandidateSource", "EntityStore", "KnowledgeBackend", "NamedEntities"
 class EntityStore(Protocol):
     """What is known about entities. An entity has a name, and where the store numbers its entities, an id from 0 on.
 
+    A store may also say of which type an entity is, where old titles lead, and which entity has an id: by the methods
+    ``type``, ``canonical`` and ``entity_of``, as `hf_corefel.kb.KnowledgeBase` has them.
+
     Example:
         >>> from hf_corefel import KnowledgeBase
         >>> from hf_corefel.candidates import EntityStore

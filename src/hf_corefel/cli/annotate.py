@@ -33,7 +33,14 @@ from .outputs import Output, UnwritableOutputError
 from .rendering import ProgressBar
 from .silence import silent_transformers
 
-__all__ = ["MentionScope", "annotate"]
+__all__ = ["EntityId", "MentionScope", "annotate"]
+
+
+class EntityId(StrEnum):
+    """`decoding.entity_options.ENTITY_IDS` as choices."""
+
+    NAME = "name"
+    WIKIDATA = "wikidata"
 
 
 class MentionScope(StrEnum):
@@ -88,6 +95,19 @@ def annotate(
     min_probability: Annotated[
         float | None, typer.Option(min=0.0, max=1.0, help="Less probable links become NIL, such mentions are dropped.")
     ] = None,
+    entity_id: Annotated[
+        EntityId | None,
+        typer.Option(
+            "--id", help="What entities are called: as in the knowledge base, or by their Wikidata ids where known."
+        ),
+    ] = None,
+    types: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TYPE,…",
+            help="Only clusters of entities of these types, such as person,place; others are left out.",
+        ),
+    ] = None,
     device: Annotated[str | None, typer.Option(help="Where the model runs: cpu, cuda, cuda:1, mps …")] = None,
     batch_size: Annotated[int, typer.Option(min=1, help="Documents that the model reads at once.")] = 1,
     max_document_words: Annotated[
@@ -114,6 +134,8 @@ def annotate(
         **({} if min_probability is None else {"min_probability": min_probability}),
         **({} if max_kept_spans is None else {"max_kept_spans": max_kept_spans}),
         **({} if mention_scope is None else {"mention_scope": mention_scope.value}),
+        **({} if entity_id is None else {"id": entity_id.value}),
+        **({} if types is None else {"types": _types(types)}),
     }
     access = hub_access(revision, token)
     if trust_remote_code:
@@ -143,6 +165,16 @@ def annotate(
         fail(f"nothing to annotate: {', '.join(files)} holds no document")
     if job.failed:
         raise typer.Exit(1)
+
+
+def _types(listed: str) -> tuple[str, ...] | None:
+    """The types of a list with commas; raises on the command line what names those that there are."""
+    from ..decoding.entity_options import check_types
+
+    try:
+        return check_types([name.strip() for name in listed.split(",") if name.strip()])
+    except ValueError as error:
+        raise typer.BadParameter(str(error).removeprefix("types: "), param_hint="--types") from error
 
 
 def _format(kind: str | None, as_json: bool, output: str | None) -> str:

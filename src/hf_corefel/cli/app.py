@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -18,6 +18,7 @@ from .kb import kb_app
 from .kb_wikipedia import from_wikidata, from_wikipedia
 from .messages import fail, say, warnings_as_messages
 from .options import (
+    EntityMapOption,
     KnowledgeBaseOption,
     MaxKeptSpansOption,
     ModelOption,
@@ -27,6 +28,7 @@ from .options import (
     TrustOption,
     hub_access,
     knowledge_base_folder,
+    map_place,
 )
 from .publish import publish
 from .rendering import ProgressBar, scores_table, show
@@ -96,6 +98,7 @@ def evaluate(
     predictions: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Keep the predictions there, as JSON lines.")
     ] = None,
+    entity_map: EntityMapOption = None,
     quiet: QuietOption = False,
 ) -> None:
     """Score a model on a corpus, told by its files: coreference, entity linking and their hard cases.
@@ -105,6 +108,9 @@ def evaluate(
     from ..evaluation import evaluate_corpus
 
     try:
+        more: dict[str, Any] = {"trust_remote_code": True} if trust_remote_code else {}
+        if entity_map:
+            more["entity_map"] = [map_place(name, token=token) for name in entity_map]
         with (
             warnings_as_messages(quiet=quiet),
             ProgressBar("Evaluating", None, shown=not quiet) as progress,
@@ -117,7 +123,6 @@ def evaluate(
                 model=model,
                 knowledge_base=None if knowledge_base is None else knowledge_base_folder(knowledge_base, token=token),
                 loading=hub_access(revision, token),
-                **({"trust_remote_code": True} if trust_remote_code else {}),
                 mention_scope=mention_scope,
                 given_mentions=given_mentions,
                 limit=limit,
@@ -125,6 +130,7 @@ def evaluate(
                 out=out,
                 predictions=predictions,
                 progress=progress.update,
+                **more,
             )
     except (OSError, ValueError) as error:
         fail(f"cannot evaluate on {data_dir}: {error}")

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from ..corpora import CORPORA, CandidateRecall, CorpusStatistics, corpus_statistics, detect_format, read_annotations
 from .messages import complain, fail, say_json
+from .options import EntityMapOption, map_place
 from .rendering import show
 
 __all__ = ["FormatOption", "corpus_app"]
@@ -31,6 +32,7 @@ def stats(
     corpus_format: FormatOption = None,
     split: Annotated[str, typer.Option(help="A split of the corpus.")] = "all",
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    entity_map: EntityMapOption = None,
     lenient: Annotated[bool, typer.Option("--lenient", help="Leave out what is malformed, with a warning.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Errors only: no warnings.")] = False,
 ) -> None:
@@ -43,6 +45,12 @@ def stats(
             warnings.simplefilter("always")
             name = corpus_format or detect_format(path)
             annotations = read_annotations(path, split, corpus_format=name, strict=not lenient)
+            if entity_map:
+                # Brings along more than counting needs.
+                from ..evaluation import open_entity_map
+
+                same = open_entity_map(list(map(map_place, entity_map)))
+                annotations = map(same.document, annotations) if same is not None else annotations
             statistics = corpus_statistics(annotations)
     except (OSError, ValueError) as error:
         # What the readers call the option.

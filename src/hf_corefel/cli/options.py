@@ -13,6 +13,7 @@ from ..kb.hub import find_folder
 from .messages import fail
 
 __all__ = [
+    "EntityMapOption",
     "KnowledgeBaseOption",
     "MaxKeptSpansOption",
     "ModelOption",
@@ -25,6 +26,7 @@ __all__ = [
     "hub_access",
     "is_bundled",
     "knowledge_base_folder",
+    "map_place",
 ]
 
 BUNDLED = "bundled"
@@ -59,6 +61,15 @@ TrustOption = Annotated[
     typer.Option(
         "--trust-remote-code",
         help="Run code that the model's files name; read it first. A model of such code cannot be loaded without.",
+    ),
+]
+EntityMapOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--entity-map",
+        metavar="FILE_OR_KB",
+        help="Names that mean one entity: lines of an old and a new name, or a knowledge base with redirects and "
+        "Wikidata ids; may be given again.",
     ),
 ]
 MaxKeptSpansOption = Annotated[
@@ -128,3 +139,8 @@ def knowledge_base_folder(name: str, **access: Any) -> Path:
 
         name = bundled_checkpoint()
     return find_folder(name, **access)
+
+
+def map_place(name: str, **access: Any) -> Path:
+    """The file of an entity map, or the folder of a knowledge base whose names are one."""
+    return Path(name) if Path(name).is_file() else knowledge_base_folder(name, **access)

@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..documents import AnnotatedDocument, Chain, Cluster, Mention, Offsets
-from ..formats.wording import alternatives_line, chain_line, counts_line, first_warnings, more_warnings_line
+from ..formats.wording import alternatives_line, chain_line, counts_line, facts_line, first_warnings, more_warnings_line
 from ..utils.characters import marked, printable
 from .messages import writing_to_stdout
 
@@ -105,6 +105,8 @@ def _entity_cell(cluster: Cluster, width: int) -> Text:
     lines = [Text("NIL", style="dim")] if cluster.entity is None else _folded(cluster.entity, "green", width)
     if cluster.entity is not None and cluster.url is not None:
         lines += _folded(cluster.url, "blue", width)
+    if facts := facts_line(cluster):
+        lines += _folded(facts, "dim", width)
     if others := alternatives_line(cluster):
         lines += [Text(line, style="dim") for line in wrap(f"or {printable(others)}", width)]
     return Text("\n").join(lines)

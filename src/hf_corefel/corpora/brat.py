@@ -49,6 +49,7 @@ _FRAGMENT = re.compile(r"(\d+) (\d+)")
 _LITBANK_TYPE = re.compile(r"(PROP|NOM|PRON)_[A-Z]+")
 _LITBANK_CLUSTER = re.compile(r".+-\d+")
 # Databases whose names are the package's; others stand before theirs.
+_ITEM = re.compile(r"[QPL][0-9]+")
 _PLAIN_DATABASES = ("wikipedia", "wikidata")
 
 
@@ -59,7 +60,8 @@ def read_brat(
 
     The text is that of the ``.txt`` file. An entity is what stands behind the database's name in an ``N`` line:
     ``Wikipedia:Oslo`` and ``Wikidata:Q585`` give ``Oslo`` and ``Q585``, another database's name stays before it; where
-    Wikipedia's is a page number, it is the title that follows. Of a cluster the database that is first named counts.
+    Wikipedia's is a page number, it is the title that follows. Of a cluster the database that is first named counts; an
+    id of Wikidata beside it is its ``wikidata``.
 
     Mentions in several fragments are left out with a warning, unless white space alone is between these, as where brat
     cuts a mention at the end of a line. Two mentions at one place are one.
@@ -230,6 +232,8 @@ class _Annotation:
             group = sets.find(self._resolve(number, item))
             if databases.setdefault(group, database) == database:
                 groups.link(group, entity, f"{self.file}:{number}")
+            elif database == "wikidata" and _ITEM.fullmatch(entity):
+                groups.identify(group, entity)
         return groups
 
     def _resolve(self, number: int, item: str) -> str:

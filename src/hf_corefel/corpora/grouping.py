@@ -26,6 +26,7 @@ class Groups:
     strict: bool = True
     _mentions: dict[Hashable, set[Offsets]] = field(default_factory=dict)
     _entities: dict[Hashable, str] = field(default_factory=dict)
+    _wikidata: dict[Hashable, str] = field(default_factory=dict)
     _owners: dict[Offsets, Hashable] = field(default_factory=dict)
 
     def add(self, group: Hashable, begin: int, end: int, where: str) -> None:
@@ -55,10 +56,18 @@ class Groups:
             problem = f"{where}: cluster {group} is {entity!r} here and {known!r} before; give it one entity"
             raise_or_warn(CorpusError(problem), self.strict, "ignored")
 
+    def identify(self, group: Hashable, wikidata: str) -> None:
+        """Say which item of Wikidata a cluster's entity is; the first that is said counts."""
+        self._wikidata.setdefault(group, wikidata)
+
     def clusters(self) -> list[Cluster]:
         """Return the clusters and their mentions in the order of the text."""
         clusters = [
-            Cluster(tuple(Mention(*offsets) for offsets in sorted(places)), self._entities.get(group))
+            Cluster(
+                tuple(Mention(*offsets) for offsets in sorted(places)),
+                self._entities.get(group),
+                wikidata=self._wikidata.get(group),
+            )
             for group, places in self._mentions.items()
         ]
         return sorted(clusters, key=lambda cluster: cluster.mentions[0].offsets)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +13,8 @@ from ..heads import Decoding, EdgeScores, HeadMarginals, Posterior
 from ..modeling_corefel import CorefELModel, CorefELOutput
 from ..processing_corefel import EncodedDocument
 from ..resolving import resolve_text
-from .clusters import DecodedCluster, clusters_from_parents
+from .clusters import DecodedCluster, clusters_by_name, clusters_from_parents, same_rows
+from .entity_options import check_entity_id, check_types
 from .nesting import DecodedSpans, without_nested
 from .whole_clusterings import ConstraintPlan, WholeClusterings, complete_clusters, structure_distribution
 
@@ -37,6 +38,13 @@ class AnnotationOptions:
         clusterings: How many of the most probable clusterings of the whole document are searched, at most
             (`AnnotatedDocument.clusterings`). `min_probability` is not applied to them, nor to samples.
         seed: Makes the samples of a document the same each time; None draws from torch's own generator.
+        id: What entities are called: ``"name"`` as in the knowledge base, ``"wikidata"`` by their Wikidata id, such as
+            ``Q64``. Entities that have one id are one then: their clusters are one, and their probabilities are added.
+            An entity without an id keeps its name; the document's warnings say how many do.
+        types: Types of entities that are wanted (`hf_corefel.kb.COARSE_TYPES`), one or several; the clusters of all
+            others are left out of the result, with those of NIL and of entities whose type is not known; None leaves
+            all in. What the model reads and decides does not depend on it. Samples and clusterings lack these clusters
+            too, and keep the probability of the whole.
 
     Raises:
         TypeError: When a value is of another type.
@@ -50,8 +58,12 @@ class AnnotationOptions:
     samples: int = 0
     clusterings: int = 0
     seed: int | None = None
+    id: str = "name"
+    types: str | Collection[str] | None = None
 
     def __post_init__(self) -> None:
+        check_entity_id(self.id)
+        object.__setattr__(self, "types", check_types(self.types))
         for name in ("resolved_text", "evidence"):
             if not isinstance(getattr(self, name), bool):
                 raise TypeError(f"{name}: expected True or False, got {getattr(self, name)!r}")
@@ -138,6 +150,7 @@ def annotate_batch(
     url: Callable[[str], str | None] = lambda entity: None,
     options: AnnotationOptions | None = None,
     plans: Sequence[ConstraintPlan | None] | None = None,
+    name: Callable[[str], str] = lambda entity: entity,
 ) -> list[AnnotatedDocument]:
     """Decodes a batch and attaches probabilities.
 
@@ -148,6 +161,9 @@ def annotate_batch(
         url: Where a reader finds an entity.
         options: What else the results hold; nothing when None.
         plans: Constraints of each document; there are none when None.
+        name: What an entity will be called. Entities of one name are one: the clusters that they have, their
+            probabilities and their places among the alternatives; the result has the name in the knowledge base of the
+            one that is linked to, or is the first.
 
     Raises:
         DocumentError: When constraints cannot be fulfilled.
@@ -157,12 +173,15 @@ def annotate_batch(
     scores = model.edge_scores(output)
     posterior = model.head.posterior(scores)
     decoding, clusters = _decode(model, output, scores, posterior, [document.keep_all for document in documents])
-    wholes = _wholes(model, output, scores, posterior, documents, plans or [None] * len(documents), options)
+    names = [[name(entity) for entity in document.entities] for document in documents]
+    wholes = _wholes(model, output, scores, posterior, documents, plans or [None] * len(documents), options, names)
     for b, whole in enumerate(wholes):
         if whole is not None and whole.required:
             _constrain(whole, decoding, clusters, b)
     return [
-        _Annotator(document, output, decoding, posterior.marginals, b, url, options, wholes[b]).annotate(clusters[b])
+        _Annotator(document, names[b], output, decoding, posterior.marginals, b, url, options, wholes[b]).annotate(
+            clusters[b]
+        )
         for b, document in enumerate(documents)
     ]
 
@@ -188,6 +207,7 @@ def _wholes(
     documents: list[EncodedDocument],
     plans: Sequence[ConstraintPlan | None],
     options: AnnotationOptions,
+    names: Sequence[Sequence[str]],
 ) -> list[WholeClusterings | None]:
     """The whole clusterings of each document where something asks for them."""
     if not (options.samples or options.clusterings or any(plans)):
@@ -205,8 +225,9 @@ def _wholes(
         assert output.retained is not None
         offsets = _offsets_of(document, output.retained[b].tolist())
         mention = scores.mention[b].tolist()
-        name = model.config.head
-        wholes.append(WholeClusterings(document, distribution, weights[b], b, offsets, mention, nested, name, plan))
+        head = model.config.head
+        whole = WholeClusterings(document, distribution, weights[b], b, offsets, mention, nested, head, plan, names[b])
+        wholes.append(whole)
     return wholes
 
 
@@ -229,6 +250,7 @@ class _Annotator:
     def __init__(
         self,
         document: EncodedDocument,
+        names: Sequence[str],
         output: CorefELOutput,
         decoding: Decoding,
         marginals: HeadMarginals,
@@ -242,10 +264,12 @@ class _Annotator:
         self._url, self._options = url, options
         self._whole = whole
         self._required = frozenset() if whole is None else whole.required
+        self._separate = frozenset() if whole is None else whole.separate
         self._offsets = _offsets_of(document, output.retained[b].tolist())
         self._found = torch.sigmoid(output.mention[b].float()).tolist()
         self._edge = _edge_probabilities(decoding, marginals, b)
-        self._link = _LinkProbability(marginals, b)
+        self._names = names
+        self._link = _LinkProbability(marginals, b, names)
         self._parents: list[int] = decoding.parents[b].tolist()
         self._candidates: list[list[int]] = output.candidate_rows[b].tolist()
         self._warnings = list(document.warnings)
@@ -254,7 +278,8 @@ class _Annotator:
         """The result, with its clusters, their mentions and what is said of them in reading order."""
         # Retained spans follow their pieces, which several spans may share, as two characters of Chinese do.
         ordered = [
-            replace(cluster, spans=tuple(sorted(cluster.spans, key=self._offsets.__getitem__))) for cluster in decoded
+            replace(cluster, spans=tuple(sorted(cluster.spans, key=self._offsets.__getitem__)))
+            for cluster in clusters_by_name(decoded, self._names, self._separate)
         ]
         ordered.sort(key=lambda cluster: self._offsets[cluster.spans[0]])
         clusters = [cluster for item in ordered if (cluster := self._cluster(item)) is not None]
@@ -352,19 +377,23 @@ def _edge_probabilities(decoding: Decoding, marginals: HeadMarginals, b: int) ->
 class _LinkProbability:
     """P(the cluster of a span of document b links to an entity row, or to none)."""
 
-    def __init__(self, marginals: HeadMarginals, b: int) -> None:
+    def __init__(self, marginals: HeadMarginals, b: int, names: Sequence[str]) -> None:
         entities = marginals.entities
         self._column = {row: e for e, row in enumerate(entities.entity_rows[b].tolist()) if row >= 0}
+        self._same = same_rows(self._column, names)
         self._linked = entities.probability[b].clamp(0.0, 1.0).tolist()
         self._nil = entities.nil[b].clamp(0.0, 1.0).tolist()
 
     def __call__(self, span: int, entity: int | None) -> float:
-        return self._nil[span] if entity is None else self._linked[span][self._column[entity]]
+        if entity is None:
+            return self._nil[span]
+        # At most one of the entities of one name is the cluster's.
+        return min(1.0, sum(self._linked[span][self._column[row]] for row in self._same[entity]))
 
     @property
     def rows(self) -> list[int]:
-        """The rows of the entities that are a candidate of any retained span."""
-        return list(self._column)
+        """The rows of the entities that are a candidate of any retained span, one for each name."""
+        return [row for row, same in self._same.items() if row == same[0]]
 
     def mean(self, spans: Sequence[int], entity: int | None) -> float:
         """The mean over the spans of a cluster."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from ..moved import renamed_argument, renamed_field
 
-__all__ = ["DecodedCluster", "clusters_from_parents"]
+__all__ = ["DecodedCluster", "clusters_by_name", "clusters_from_parents", "same_rows"]
 
 
 @renamed_field("entity_id", "entity_row")
@@ -116,3 +116,37 @@ def _checked_parent(
     if parent > size and candidate_rows[node][parent - size - 1] < 0:
         raise ValueError(f"parents: span {node} has the parent {parent}, which is a padded candidate")
     return parent
+
+
+def clusters_by_name(
+    clusters: Sequence[DecodedCluster], names: Sequence[str], separate: Collection[int] = ()
+) -> list[DecodedCluster]:
+    """Return the clusters, those whose entities have one name as one, at the place of the first.
+
+    Args:
+        clusters: The clusters.
+        names: What each entity is called.
+        separate: Spans of which no two that are in different clusters come into one.
+    """
+    joined: list[DecodedCluster] = []
+    place: dict[str, int] = {}
+    for cluster in clusters:
+        name = None if cluster.entity_row is None else names[cluster.entity_row]
+        if name is None or place.setdefault(name, len(joined)) == len(joined):
+            joined.append(cluster)
+            continue
+        first = joined[place[name]]
+        if not separate or not all(set(separate).intersection(each.spans) for each in (first, cluster)):
+            joined[place[name]] = DecodedCluster(tuple(sorted({*first.spans, *cluster.spans})), first.entity_row)
+        else:
+            joined.append(cluster)
+    return joined
+
+
+def same_rows(rows: Iterable[int], names: Sequence[str]) -> dict[int, list[int]]:
+    """Return for each of some entities all of these that have its name, itself among them, in their order."""
+    by_name: dict[str, list[int]] = {}
+    rows = list(rows)
+    for row in rows:
+        by_name.setdefault(names[row], []).append(row)
+    return {row: by_name[names[row]] for row in rows}

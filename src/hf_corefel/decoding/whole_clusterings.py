@@ -16,7 +16,7 @@ from ..processing_corefel import EncodedDocument
 from ..trees import SpanningTreeDistribution
 from ..trees.arborescence import IntArray
 from .best_clusterings import ClusteringWeights, Parts, best_clusterings
-from .clusters import DecodedCluster, clusters_from_parents
+from .clusters import DecodedCluster, clusters_by_name, clusters_from_parents
 from .constrained_draws import constrained_draws
 from .constrained_tree import (
     LIMIT,
@@ -113,6 +113,7 @@ class WholeClusterings:
         nested: Pairs of retained spans of which one contains the other: twins, and others; the longer one first.
         head: Name of the head.
         plan: The document's constraints.
+        names: What each entity is called; those of one name are one. As the document says when None.
     """
 
     def __init__(
@@ -126,7 +127,9 @@ class WholeClusterings:
         nested: tuple[list[list[int]], list[list[int]]],
         head: str,
         plan: ConstraintPlan | None,
+        names: Sequence[str] | None = None,
     ) -> None:
+        self._names = document.entities if names is None else names
         self._document, self._plan, self._head = document, plan, head
         # Padding stands at the end.
         n = int(distribution.mask[b].sum())
@@ -142,6 +145,7 @@ class WholeClusterings:
         self._counts = torch.cat((weights[:n, :n], weights[:n, size:]), dim=-1)
         self._groups, self._apart = self._spans_of(plan)
         self.required = {span for group in self._groups for span in group.spans}
+        self.separate = {span for pair in self._apart for number in pair for span in self._groups[number].spans}
 
     def _spans_of(self, plan: ConstraintPlan | None) -> tuple[list[SpanGroup], set[tuple[int, int]]]:
         if plan is None:
@@ -253,8 +257,9 @@ class WholeClusterings:
         return spans
 
     def _clusters(self, spans: DecodedSpans) -> list[DecodedCluster]:
+        clusters = clusters_from_parents(spans.parents, spans.candidate_rows, spans.mention, spans.mask)
         return complete_clusters(
-            clusters_from_parents(spans.parents, spans.candidate_rows, spans.mention, spans.mask),
+            clusters_by_name(clusters, self._names, self.separate),
             range(self._size) if self._document.keep_all else self.required,
         )
 

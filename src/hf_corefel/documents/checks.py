@@ -23,6 +23,7 @@ __all__ = [
     "check_spans",
     "check_string",
     "check_text",
+    "check_wikidata",
     "join_surrogates",
     "name_of",
     "or_empty",
@@ -34,6 +35,7 @@ __all__ = [
 
 Offsets = tuple[int, int]
 
+_WIKIDATA = re.compile(r"[QPL][0-9]+")
 _HALVES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 
@@ -140,6 +142,14 @@ def check_string(value: Any, where: str, *, or_none: str = "") -> Any:
     if not (value is None and or_none) and (not isinstance(value, str) or not value):
         raise DocumentError(f"{where}: expected a non-empty string{or_none}, got {value!r}")
     _check_surrogates(value, where)
+    return value
+
+
+def check_wikidata(value: Any, where: str) -> Any:
+    """The value, an id of Wikidata or None; raises when it is none."""
+    value = plain(value)
+    if value is not None and (not isinstance(value, str) or not _WIKIDATA.fullmatch(value)):
+        raise DocumentError(f"{where}: expected an id of Wikidata such as 'Q42' or None, got {value!r}")
     return value
 
 

@@ -29,8 +29,10 @@ _CLUSTERS = [
         "entity": _STRING,
         "probability": _NUMBER,
         "url": _STRING,
+        "wikidata": _STRING,
+        "type": _STRING,
         "mentions": [_MENTION],
-        "alternatives": [{"entity": _STRING, "probability": _NUMBER}],
+        "alternatives": [{"entity": _STRING, "probability": _NUMBER, "wikidata": _STRING}],
     }
 ]
 

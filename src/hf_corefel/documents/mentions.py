@@ -13,6 +13,7 @@ from .checks import (
     check_offsets,
     check_probability,
     check_string,
+    check_wikidata,
     or_none,
     prune,
     reject_unknown,
@@ -192,6 +193,7 @@ class Alternative:
     Attributes:
         entity: Identifier of the entity, or None for NIL.
         probability: P(the cluster has it), the mean over the mentions of the cluster.
+        wikidata: The Wikidata id of the entity, such as ``Q585``; None when unknown or NIL.
 
     Example:
         >>> from hf_corefel import Alternative
@@ -201,21 +203,24 @@ class Alternative:
 
     entity: str | None
     probability: float
+    wikidata: str | None = None
 
     def to_dict(self) -> AlternativeResult:
-        return {"entity": self.entity, "probability": self.probability}
+        data = {"entity": self.entity, "probability": self.probability, "wikidata": self.wikidata}
+        return prune(data, ("wikidata",))
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], where: str = "alternative") -> Alternative:
-        reject_unknown(data, ("entity", "probability"), where)
-        return cls(require(data, "entity", where), require(data, "probability", where))
+        reject_unknown(data, ("entity", "probability", "wikidata"), where)
+        return cls(require(data, "entity", where), require(data, "probability", where), or_none(data, "wikidata"))
 
 
 def _check_alternative(alternative: Any, where: str) -> Alternative:
     if not isinstance(alternative, Alternative):
         raise DocumentError(f"{where}: expected an Alternative, got {type(alternative).__name__}")
     entity = check_string(plain_name(alternative.entity), f"{where}.entity", or_none=" or None for NIL")
-    return Alternative(entity, check_probability(alternative.probability, f"{where}.probability", or_none=""))
+    probability = check_probability(alternative.probability, f"{where}.probability", or_none="")
+    return Alternative(entity, probability, check_wikidata(alternative.wikidata, f"{where}.wikidata"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,12 +233,14 @@ class Cluster:
         probability: P(entity or NIL), the mean of the mentions' link probabilities; None in gold data.
         url: Where a reader finds the entity; None when unknown or NIL.
         alternatives: The most probable entities, NIL among them, by descending probability; None unless asked for.
+        wikidata: The Wikidata id of the entity, such as ``Q585``; None when unknown or NIL.
+        type: What the entity is, as the knowledge base says: ``"person"``, ``"place"`` … ; None when unknown or NIL.
 
     Example:
         >>> from hf_corefel import Cluster, Mention
-        >>> cluster = Cluster((Mention(0, 4), Mention(15, 18)), "Oslo")
-        >>> [mention.offsets for mention in cluster.mentions], cluster.entity
-        ([(0, 4), (15, 18)], 'Oslo')
+        >>> cluster = Cluster((Mention(0, 4), Mention(15, 18)), "Oslo", wikidata="Q585", type="place")
+        >>> [mention.offsets for mention in cluster.mentions], cluster.entity, cluster.wikidata, cluster.type
+        ([(0, 4), (15, 18)], 'Oslo', 'Q585', 'place')
     """
 
     mentions: tuple[Mention, ...]
@@ -241,6 +248,8 @@ class Cluster:
     probability: float | None = None
     url: str | None = None
     alternatives: tuple[Alternative, ...] | None = None
+    wikidata: str | None = None
+    type: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "mentions", tuple(self.mentions))
@@ -248,15 +257,15 @@ class Cluster:
             object.__setattr__(self, "alternatives", tuple(self.alternatives))
 
     def to_dict(self) -> ClusterData:
-        data: dict[str, Any] = {"entity": self.entity, "probability": self.probability, "url": self.url}
+        data: dict[str, Any] = {name: getattr(self, name) for name in ("entity", *_CLUSTER_FACTS)}
         data["mentions"] = [mention.to_dict() for mention in self.mentions]
         if self.alternatives is not None:
             data["alternatives"] = [alternative.to_dict() for alternative in self.alternatives]
-        return prune(data, ("probability", "url"))
+        return prune(data, _CLUSTER_FACTS)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], where: str = "cluster") -> Cluster:
-        reject_unknown(data, ("entity", "probability", "url", "mentions", "alternatives"), where)
+        reject_unknown(data, ("entity", *_CLUSTER_FACTS, "mentions", "alternatives"), where)
         mentions = check_list(require(data, "mentions", where), f"{where}.mentions")
         return cls(
             tuple(_mention_from(item, f"{where}.mentions[{i}]") for i, item in enumerate(mentions)),
@@ -264,7 +273,13 @@ class Cluster:
             data.get("probability"),
             or_none(data, "url"),
             None if or_none(data, "alternatives") is None else _alternatives_from(data["alternatives"], where),
+            or_none(data, "wikidata"),
+            or_none(data, "type"),
         )
+
+
+# What may be said of a cluster beside its entity and its mentions.
+_CLUSTER_FACTS = ("probability", "url", "wikidata", "type")
 
 
 def _mention_from(item: Any, where: str) -> Mention:
@@ -308,6 +323,8 @@ def check_clusters(clusters: Any, text: str, where: str) -> list[Cluster]:
             "entity": check_string(plain_name(cluster.entity), f"{here}.entity", or_none=" or None for NIL"),
             "url": check_string(cluster.url, f"{here}.url", or_none=" or None"),
             "probability": check_probability(cluster.probability, f"{here}.probability"),
+            "wikidata": check_wikidata(cluster.wikidata, f"{here}.wikidata"),
+            "type": check_string(cluster.type, f"{here}.type", or_none=" or None"),
         }
         if cluster.alternatives is not None:
             listed = enumerate(cluster.alternatives)

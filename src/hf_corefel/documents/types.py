@@ -50,6 +50,7 @@ class AlternativeResult(TypedDict):
 
     entity: str | None
     probability: float
+    wikidata: NotRequired[str]
 
 
 class MentionResult(TypedDict):
@@ -65,12 +66,17 @@ class MentionResult(TypedDict):
 
 
 class ClusterResult(TypedDict):
-    """A cluster that the pipeline found; ``entity`` is None for NIL, ``alternatives`` come with ``top_k`` only."""
+    """A cluster that the pipeline found; ``entity`` is None for NIL, ``alternatives`` come with ``top_k`` only.
+
+    ``url``, ``wikidata`` and ``type`` are there where the knowledge base knows them.
+    """
 
     entity: str | None
     mentions: list[MentionResult]
     probability: float
     url: NotRequired[str]
+    wikidata: NotRequired[str]
+    type: NotRequired[str]
     alternatives: NotRequired[list[AlternativeResult]]
 
 
@@ -143,6 +149,8 @@ class ClusterData(TypedDict):
     mentions: list[MentionData]
     probability: NotRequired[float]
     url: NotRequired[str]
+    wikidata: NotRequired[str]
+    type: NotRequired[str]
     alternatives: NotRequired[list[AlternativeResult]]
 
 

@@ -119,7 +119,7 @@ def to_pandas(results: Iterable[Any] | Any) -> pandas.DataFrame:
     - ``document``: number of the result, from 0; ``id``: the id of its document.
     - ``begin``, ``end``, ``text``: offsets of the mention in code points, and its surface.
     - ``cluster``: number of its cluster in the document, from 0.
-    - ``entity``, ``url``: what the cluster is linked to; missing for NIL.
+    - ``entity``, ``url``, ``wikidata``, ``type``: what the cluster is linked to; missing for NIL, and where unknown.
     - ``probability``, ``edge_probability``, ``link_probability``: those of the mention; missing in gold data.
     - ``cluster_probability``: that of its cluster; missing in gold data.
 
@@ -147,7 +147,8 @@ def to_pandas(results: Iterable[Any] | Any) -> pandas.DataFrame:
         document = as_result(result)
         for mention, cluster, index in document.iter_mentions():
             text = document.text[slice(*mention.offsets)]
-            row = (number, document.id, *mention.offsets, text, index, cluster.entity, cluster.url)
+            linked = (cluster.entity, cluster.url, cluster.wikidata, cluster.type)
+            row = (number, document.id, *mention.offsets, text, index, *linked)
             found = (mention.probability, mention.edge_probability, mention.link_probability, cluster.probability)
             for column, value in zip(values.values(), (*row, *found), strict=True):
                 column.append(value)
@@ -169,6 +170,8 @@ _COLUMNS = {
     "cluster": "int64",
     "entity": "string",
     "url": "string",
+    "wikidata": "string",
+    "type": "string",
     "probability": "float64",
     "edge_probability": "float64",
     "link_probability": "float64",

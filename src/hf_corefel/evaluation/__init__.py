@@ -11,12 +11,16 @@ from .end_to_end import (
     recall_of_spans,
     score,
 )
+from .entity_maps import knowledge_base_map, open_entity_map, read_entity_map
 
 __all__ = [
     "TableShare",
     "candidate_share",
     "evaluate_corpus",
+    "knowledge_base_map",
+    "open_entity_map",
     "predict",
+    "read_entity_map",
     "read_predictions",
     "recall_of_spans",
     "score",

@@ -12,16 +12,28 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..candidates import open_knowledge_base
 from ..candidates.document_candidates import entities_of_span
 from ..corpora import CORPORA, CorpusSpec, MentionScope, corpus_files, detect_format, read_gold, read_texts
 from ..documents import AnnotatedDocument, Document, Mention
 from ..formats import read_jsonl, write_jsonl
-from ..metrics import Scores, SpanRecall, bootstrap_interval, pronoun_recall, score_documents, span_recall
+from ..metrics import (
+    EntityMap,
+    MappedLinks,
+    Scores,
+    SpanRecall,
+    bootstrap_interval,
+    pronoun_recall,
+    score_documents,
+    span_recall,
+)
 from ..pipeline_corefel import CorefELPipeline, load_pipeline
 from ..processing.alignment import align_clusters
 from ..processing_corefel import CorefELProcessor
 from ..utils.files import FileIdentity, file_identity, overwrites, whole_file
+from .entity_maps import AnyEntityMap, open_entity_map
 
 __all__ = [
     "TableShare",
@@ -56,6 +68,7 @@ def evaluate_corpus(
     predictions: str | Path | None = None,
     progress: Progress | None = None,
     trust_remote_code: bool = False,
+    entity_map: AnyEntityMap | Sequence[AnyEntityMap] | None = None,
 ) -> dict[str, Any]:
     """Scores a model on a corpus of the registry (`hf_corefel.corpora.CORPORA`), told by its files.
 
@@ -77,18 +90,24 @@ def evaluate_corpus(
         predictions: Where the predictions go, one JSON object a line; a temporary file when None.
         progress: Called with the documents done and their number.
         trust_remote_code: Whether code that the model's files name is run; it is refused when False.
+        entity_map: Which names of entities mean one thing, for gold links, predicted ones and candidates: a file of old
+            names and new ones, a knowledge base with redirects and Wikidata ids, or several; see `open_entity_map`.
+            None compares names as they are.
 
     Returns:
         Micro scores over the documents as fractions, 95 % bootstrap intervals over documents, what the alias
-        table gives away (see `candidate_share`), the recall of spans (see `recall_of_spans`), and of GUM with all
-        mentions that of pronouns.
+        table gives away (see `candidate_share`), the recall of spans (see `recall_of_spans`), of GUM with all mentions
+        that of pronouns, and with an entity map how many links it has given another name. The predictions keep theirs.
 
     Raises:
         ValueError: When ``out`` or ``predictions`` lies in a folder that does not exist, is a file of the corpus, the
             model or the knowledge base, or both are the same.
         FileBusyError: When another process is writing one of them.
     """
-    _check_outputs({"out": out, "predictions": predictions}, (data_dir, model, knowledge_base))
+    maps = entity_map if isinstance(entity_map, Sequence) and not isinstance(entity_map, str) else [entity_map]
+    map_files = [each for each in maps if isinstance(each, str | Path)]
+    _check_outputs({"out": out, "predictions": predictions}, (data_dir, model, knowledge_base, *map_files))
+    same = open_entity_map(entity_map)
     kb = None if knowledge_base is None else open_knowledge_base(knowledge_base)
     loading = {"max_kept_spans": max_kept_spans, "trust_remote_code": trust_remote_code, **(loading or {})}
     pipeline = load_pipeline(model, knowledge_base=kb, **loading)
@@ -123,7 +142,7 @@ def evaluate_corpus(
         "split": split,
         "mention_scope": kinds,
         "given_mentions": given_mentions,
-        **score(gold, predicted, pipeline.processor, texts),
+        **score(gold, predicted, pipeline.processor, texts, **({} if same is None else {"entity_map": same})),
     }
     if not given_mentions:
         recall = recall_of_spans(pipeline, gold, texts, max_kept_spans=max_kept_spans)
@@ -134,6 +153,8 @@ def evaluate_corpus(
             named = {document.id: _offsets(document) for document in read(texts, "named")}
         if named.keys() >= kept:
             names = [named[document.id] for document in gold]
+            if same is not None:
+                gold, predicted = list(map(same.document, gold)), list(map(same.document, predicted))
             scores["pronouns"] = pronoun_recall(gold, names, predicted).to_dict()
     if out is not None:
         with whole_file(out) as place:
@@ -239,6 +260,8 @@ def score(
     predicted: Sequence[AnnotatedDocument],
     processor: CorefELProcessor,
     texts: Sequence[Document] | None = None,
+    *,
+    entity_map: EntityMap | None = None,
 ) -> dict[str, Any]:
     """The scores that `evaluate_corpus` returns, of predictions in the order of the gold documents."""
     kb, limit = processor.knowledge_base, processor.settings.max_candidates
@@ -246,9 +269,9 @@ def score(
     def candidates(document: Document, mention: Mention) -> set[str]:
         return entities_of_span(kb, document, mention.offsets, limit)
 
-    parts = score_documents(gold, predicted, candidates=candidates)
+    parts = score_documents(gold, predicted, candidates=candidates, entity_map=entity_map)
     total = sum(parts, Scores()).to_dict()
-    share = candidate_share(gold, processor, texts)
+    share = candidate_share(gold, processor, texts, entity_map=entity_map)
     result: dict[str, Any] = {
         "documents": len(gold),
         "coreference": {
@@ -262,6 +285,14 @@ def score(
         "hard_cases": {"accuracy": total["hard_case_accuracy"], "mentions": int(total["hard_cases"])},
         "alias_table": share.to_dict(),
     }
+    if entity_map is not None:
+        sides: dict[str, Iterable[Document | AnnotatedDocument]] = {"gold": gold, "predicted": predicted}
+        counts = {side: sum(map(entity_map.count, documents), MappedLinks()) for side, documents in sides.items()}
+        result["entity_map"] = {
+            f"{side}_links{kind}": number
+            for side, count in counts.items()
+            for kind, number in (("", count.links), ("_changed", count.changed))
+        }
     if len(parts) > 1:
         intervals = {key: bootstrap_interval(parts, key) for key in _INTERVALS}
         result["interval_95"] = {key: f"{low:.4f} – {high:.4f}" for key, (low, high) in intervals.items()}
@@ -302,7 +333,11 @@ class TableShare:
 
 
 def candidate_share(
-    gold: Sequence[Document], processor: CorefELProcessor, texts: Sequence[Document] | None = None
+    gold: Sequence[Document],
+    processor: CorefELProcessor,
+    texts: Sequence[Document] | None = None,
+    *,
+    entity_map: EntityMap | None = None,
 ) -> TableShare:
     """Counts over documents how far having candidates gives away being a mention, and the table's recall.
 
@@ -310,13 +345,15 @@ def candidate_share(
         gold: The documents with their clusters.
         processor: Looks spans up.
         texts: What the processor reads of them; the text alone when None, without a corpus' own candidate lists.
+        entity_map: Which names of entities mean one thing; None compares them as they are.
     """
     counts = [0, 0, 0, 0]
     for document, text in zip(gold, texts or _texts_of(gold), strict=True):
         encoded = processor.encode(text)
-        aligned = align_clusters(
-            document.clusters or [], encoded.spans.offsets, encoded.candidate_rows, encoded.entities
-        )
+        rows, names = encoded.candidate_rows, encoded.entities
+        if entity_map is not None:
+            document, (rows, names) = entity_map.document(document), _rows_by_name(rows, map(entity_map, names))
+        aligned = align_clusters(document.clusters or [], encoded.spans.offsets, rows, names)
         having = {tuple(o) for o in encoded.spans.offsets[(encoded.candidate_rows >= 0).any(axis=1)].tolist()}
         mentions = {m.offsets: c.entity for c in document.clusters or [] for m in c.mentions}
         linked = aligned.report.linked_mentions
@@ -325,3 +362,11 @@ def candidate_share(
         counts[2] += linked
         counts[3] += linked - aligned.report.linked_mentions_without_candidate
     return TableShare(*counts)
+
+
+def _rows_by_name(rows: np.ndarray, names: Iterable[str]) -> tuple[np.ndarray, list[str]]:
+    """Candidates with one row for all entities of one name, and the names of these rows."""
+    numbers: dict[str, int] = {}
+    # Behind the last stands padding, which is -1.
+    row_of = np.array([*(numbers.setdefault(name, len(numbers)) for name in names), -1])
+    return row_of[rows], list(numbers)

@@ -20,6 +20,7 @@ from .wording import (
     chain_line,
     counts_line,
     entity_label,
+    facts_line,
     first_warnings,
     more_warnings_line,
     one_line,
@@ -136,7 +137,10 @@ class Article:
             + (f'<span class="times">×{len(found)}</span>' if len(found) > 1 else "")
             for surface, found in places.items()
         )
-        parts.append(f'</div><p class="surfaces">{" ".join(surfaces)}</p>')
+        parts.append("</div>")
+        if facts := facts_line(cluster):
+            parts.append(f'<p class="facts">{_with_link(name_html(facts), cluster.wikidata)}</p>')
+        parts.append(f'<p class="surfaces">{" ".join(surfaces)}</p>')
         if others := alternatives_line(cluster):
             parts.append(f'<p class="alternatives">or {name_html(others)}</p>')
         if any(mention.parent is not None for mention in cluster.mentions):
@@ -233,7 +237,19 @@ def _href(cluster: Cluster) -> str | None:
     """The attributes of the link to a cluster's entity; None for what is no web address."""
     if cluster.entity is None or cluster.url is None or not _WEB_ADDRESS.fullmatch(cluster.url):
         return None
-    return f'href="{text_html(cluster.url)}" target="_blank" rel="noopener noreferrer"'
+    return _leading_to(cluster.url)
+
+
+def _leading_to(address: str) -> str:
+    return f'href="{text_html(address)}" target="_blank" rel="noopener noreferrer"'
+
+
+def _with_link(markup: str, wikidata: str | None) -> str:
+    """The markup with Wikidata's page behind the id that it ends with, if it does."""
+    if wikidata is None or f"{wikidata}</bdi>" not in markup:
+        return markup
+    link = f"<a {_leading_to(f'https://www.wikidata.org/wiki/{wikidata}')}>{wikidata}</a>"
+    return markup.replace(f"{wikidata}</bdi>", f"{link}</bdi>")
 
 
 def _direction(text: str) -> str:

@@ -1,8 +1,8 @@
 """brat standoff: a folder with the text (``.txt``) and the annotation (``.ann``) of every document.
 
-``T1`` is a mention with its offsets in code points, ``*  Equiv T1 T4`` says which are one thing, and
-``N1  Reference T1 Wikipedia:Oslo`` which entity it is. As brat has it, a mention that a line break runs through is
-written as its parts.
+``T1`` is a mention with its offsets in code points, ``*  Equiv T1 T4`` says which are one thing,
+``N1  Reference T1 Wikipedia:Oslo`` which entity it is, and ``N2  Reference T1 Wikidata:Q585`` what Wikidata calls that.
+As brat has it, a mention that a line break runs through is written as its parts.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from ..documents import Cluster
 from .columns import one_field
 from .writer import AnyDocument, Losses, Writer, clusters_of, count_losses
 
@@ -28,7 +29,7 @@ class Brat(Writer):
     folder = True
 
     def files(self, document: AnyDocument, losses: Losses) -> Mapping[str, str | bytes]:
-        count_losses(document, losses, {"entity"})
+        count_losses(document, losses, {"entity", "wikidata"})
         return {".txt": document.text, ".ann": _annotation(document, losses)}
 
     def read(self, path: Path) -> Iterator[AnyDocument]:
@@ -39,6 +40,7 @@ class Brat(Writer):
 
 def _annotation(document: AnyDocument, losses: Losses) -> str:
     marks, groups, links = [], [], []
+    items: list[str] = []
     number = 0
     # Whoever reads brat takes two mentions at one place for one, so those that are written as they are go first.
     parts_of = {
@@ -69,9 +71,11 @@ def _annotation(document: AnyDocument, losses: Losses) -> str:
             if cluster.entity is not None:
                 entity = one_field(cluster.entity, "_", losses, "identifiers with white space")
                 title = " ".join(cluster.entity.replace("_", " ").split())
-                links.append(f"N{number}\tReference T{number} {_resource(cluster.url)}:{entity}\t{title or entity}")
+                links.append(f"N{number}\tReference T{number} {_resource(cluster)}:{entity}\t{title or entity}")
+                items += [f"\tReference T{number} {name}\t{title or entity}" for name in _wikidata(cluster)]
         if len(names) > 1:
             groups.append(f"*\tEquiv {' '.join(names)}")
+    links += [f"N{n}{item}" for n, item in enumerate(items, start=number + 1)]
     return "".join(f"{line}\n" for line in [*marks, *groups, *links])
 
 
@@ -79,5 +83,15 @@ def _parts(text: str, begin: int, end: int) -> list[tuple[int, int]]:
     return [match.span() for match in _LINE.finditer(text, begin, end)]
 
 
-def _resource(url: str | None) -> str:
-    return "Wikidata" if url is not None and "wikidata.org" in url else "Wikipedia"
+def _resource(cluster: Cluster) -> str:
+    """The database that has the entity's name."""
+    of_wikidata = cluster.url is not None and "wikidata.org" in cluster.url
+    # An entity with a title of its own may have no other page than Wikidata's.
+    return "Wikidata" if of_wikidata and not _wikidata(cluster) else "Wikipedia"
+
+
+def _wikidata(cluster: Cluster) -> list[str]:
+    """What else the entity is called, where that is not its name already."""
+    identifier = cluster.wikidata
+    known = identifier is None or cluster.entity in (identifier, f"wikidata:{identifier}")
+    return [] if known else [f"Wikidata:{identifier}"]

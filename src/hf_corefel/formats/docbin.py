@@ -1,7 +1,8 @@
 """spaCy's ``DocBin``: documents with clusters as span groups and links as ``kb_id_``; needs the extra ``[spacy]``.
 
 The tokens are the words that the model reads, and the white space between them, so that ``doc.text`` is the text. The
-mentions of the first cluster are ``doc.spans["coref_clusters_1"]``, each with the entity in ``span.kb_id_``, and so on.
+mentions of the first cluster are ``doc.spans["coref_clusters_1"]``, each with the entity in ``span.kb_id_``, and so on;
+its URL, Wikidata id and type are in ``doc.spans["coref_clusters_1"].attrs``.
 ``doc.ents`` has the outermost mentions, for entities of spaCy do not overlap.
 """
 
@@ -23,6 +24,7 @@ __all__ = ["CLUSTERS", "LABEL", "SpacyDocBin", "clusters_from", "import_spacy", 
 
 CLUSTERS = "coref_clusters_"
 LABEL = "MENTION"
+_FACTS = ("url", "wikidata", "type")
 _CUT = "mentions that do not begin and end with tokens"
 
 
@@ -55,7 +57,7 @@ class SpacyDocBin(Writer):
         attributes = ["SPACY", "SENT_START", "ENT_IOB", "ENT_TYPE", "ENT_KB_ID"]
         packed = DocBin(attrs=attributes, store_user_data=True)
         for document in documents:
-            count_losses(document, losses, {"id", "entity", "url", "words"})
+            count_losses(document, losses, {"id", "entity", *_FACTS, "words"})
             packed.add(_doc(without_surrogates(document, losses), vocab, losses))
         yield packed.to_bytes()
 
@@ -144,8 +146,8 @@ def put_clusters(
             number += 1
             key = f"{CLUSTERS}{number}"
             doc.spans[key] = group
-            if cluster.url is not None:
-                doc.spans[key].attrs["url"] = cluster.url
+            facts = {name: getattr(cluster, name) for name in _FACTS}
+            doc.spans[key].attrs.update({name: value for name, value in facts.items() if value is not None})
             spans += group
     if set_ents:
         doc.set_ents(filter_spans(spans), default="outside")
@@ -160,5 +162,5 @@ def clusters_from(doc: Doc) -> list[Cluster]:
         entity = next((span.kb_id_ for span in group if span.kb_id_), None)
         mentions = tuple(Mention(span.start_char, span.end_char) for span in group)
         if mentions:
-            clusters.append(Cluster(mentions, entity, url=group.attrs.get("url")))
+            clusters.append(Cluster(mentions, entity, **{name: group.attrs.get(name) for name in _FACTS}))
     return clusters

@@ -1,7 +1,9 @@
 """Label Studio: tasks with predictions to correct by hand, and what came of it as gold documents.
 
 A mention is a region with the label ``Mention``, mentions of a cluster are chained by relations, and the entity is the
-text of a field at each region (`CONFIG` is a labelling interface of them). Offsets are code points.
+text of a field at each region (`CONFIG` is a labelling interface of them). What is known of the entities stands in the
+task's data, by their names, so that an entity that somebody corrects loses what is not true of it. Offsets are code
+points.
 """
 
 from __future__ import annotations
@@ -25,6 +27,9 @@ CONFIG = """\
   <TextArea name="entity" toName="text" perRegion="true"/>
 </View>
 """
+
+
+_FACTS = ("wikidata", "type")
 
 
 class LabelStudio(Writer):
@@ -57,7 +62,7 @@ class LabelStudio(Writer):
 
 
 def _task(document: AnyDocument, losses: Losses) -> dict[str, Any]:
-    count_losses(document, losses, {"id", "entity"})
+    count_losses(document, losses, {"id", "entity", *_FACTS})
     # Only the probability that a span is a mention has a place, that of regions.
     result: list[dict[str, Any]] = []
     for c, cluster in enumerate(clusters_of(document)):
@@ -76,8 +81,17 @@ def _task(document: AnyDocument, losses: Losses) -> dict[str, Any]:
                 relation = {"type": "relation", "from_id": name, "to_id": before, "direction": "right"}
                 result.append({**relation, "labels": ["coreference"]})
             before = name
-    data = {"text": document.text} | ({} if document.id is None else {"id": document.id})
+    facts = {cluster.entity: _facts(cluster) for cluster in clusters_of(document) if _facts(cluster)}
+    data: dict[str, Any] = {"text": document.text} | ({} if document.id is None else {"id": document.id})
+    if facts:
+        data["entities"] = facts
     return {"data": data, "predictions": [{"model_version": "hf-corefel", "result": result}]}
+
+
+def _facts(cluster: Cluster) -> dict[str, str]:
+    """What is known of a cluster's entity."""
+    values = {name: getattr(cluster, name) for name in _FACTS} if cluster.entity is not None else {}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _document(task: Mapping[str, Any]) -> Document:
@@ -97,12 +111,11 @@ def _document(task: Mapping[str, Any]) -> Document:
         if item["type"] == "relation" and groups[item["from_id"]] is not groups[item["to_id"]]:
             joined = groups[item["from_id"]] + groups[item["to_id"]]
             groups.update(dict.fromkeys(joined, joined))
-    clusters = [
-        Cluster(
-            tuple(Mention(*offsets) for offsets in sorted(places[name] for name in names)),
-            next((entities[name] for name in names if name in entities), None),
-        )
-        for names in {id(names): names for names in groups.values()}.values()
-    ]
+    facts, clusters = data.get("entities") or {}, []
+    for names in {id(names): names for names in groups.values()}.values():
+        mentions = tuple(Mention(*offsets) for offsets in sorted(places[name] for name in names))
+        entity = next((entities[name] for name in names if name in entities), None)
+        known = facts.get(entity) or {}
+        clusters.append(Cluster(mentions, entity, **{name: known.get(name) for name in _FACTS}))
     clusters.sort(key=lambda cluster: cluster.mentions[0].offsets)
     return Document(data["text"], id=data.get("id"), clusters=clusters)

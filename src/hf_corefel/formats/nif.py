@@ -2,7 +2,8 @@
 
 Offsets are code points. Mentions of one cluster have one identifier, so that clusters come back: its URL, or one made
 of the entity's identifier; where there is no entity, one of GERBIL's space for what no knowledge base has
-(``http://aksw.org/notInWiki/``), made of the document and the cluster.
+(``http://aksw.org/notInWiki/``), made of the document and the cluster. Where the item of Wikidata is known, it is a
+second identifier (``http://www.wikidata.org/entity/Q585``).
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ from urllib.parse import quote
 
 from .writer import AnyDocument, Losses, Writer, clusters_of, count_losses, name_in, without_surrogates
 
-__all__ = ["DOCUMENTS", "ENTITIES", "NOT_IN_WIKI", "Nif"]
+__all__ = ["DOCUMENTS", "ENTITIES", "NOT_IN_WIKI", "WIKIDATA", "Nif"]
 
 DOCUMENTS = "http://example.org/documents/"
 ENTITIES = "http://example.org/entities/"
 NOT_IN_WIKI = "http://aksw.org/notInWiki/"
+WIKIDATA = "http://www.wikidata.org/entity/"
 _PREFIXES = """\
 @prefix nif: <http://persistence.uni-leipzig.org/nlp2rdf/ontologies/nif-core#> .
 @prefix itsrdf: <http://www.w3.org/2005/11/its/rdf#> .
@@ -41,7 +43,7 @@ class Nif(Writer):
         taken: set[str] = set()
         for number, given in enumerate(documents, start=1):
             document = without_surrogates(given, losses)
-            count_losses(document, losses, {"entity", "url", "link_probability"})
+            count_losses(document, losses, {"entity", "url", "wikidata", "link_probability"})
             base = _base(document, number)
             while base in taken:
                 base = f"{base}-{number}"
@@ -69,6 +71,7 @@ def _block(document: AnyDocument, base: str, losses: Losses) -> str:
     for c, cluster in enumerate(clusters_of(document), start=1):
         identifier = _identifier(cluster.entity, cluster.url, f"{base.rpartition('/')[2]}_{c}")
         losses.count("clusters of an entity that another one has too", owners.setdefault(identifier, c) != c)
+        others = "" if cluster.wikidata is None else f" , <{WIKIDATA}{cluster.wikidata}>"
         for mention in cluster.mentions:
             surface = document.text[mention.begin : mention.end]
             confidence = (
@@ -80,7 +83,7 @@ def _block(document: AnyDocument, base: str, losses: Losses) -> str:
                 f"<{base}#char={mention.begin},{mention.end}>\n"
                 f"    a nif:Phrase , nif:String , nif:RFC5147String ;\n    nif:referenceContext {context} ;\n"
                 f"    nif:anchorOf {_string(surface)} ;\n{_offsets(*mention.offsets)} ;\n"
-                f"    itsrdf:taIdentRef <{identifier}>{confidence} .\n"
+                f"    itsrdf:taIdentRef <{identifier}>{others}{confidence} .\n"
             )
     return "\n".join([*blocks, ""])
 

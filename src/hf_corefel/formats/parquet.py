@@ -19,6 +19,8 @@ _OPTIONAL = ("resolved_text", "word_offsets")
 _KEPT = (
     "entity",
     "url",
+    "wikidata",
+    "type",
     "probability",
     "link_probability",
     "alternatives",

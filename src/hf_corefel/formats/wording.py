@@ -12,6 +12,7 @@ __all__ = [
     "chain_line",
     "counts_line",
     "entity_label",
+    "facts_line",
     "first_warnings",
     "more_warnings_line",
     "one_line",
@@ -33,6 +34,11 @@ def one_line(text: str) -> str:
 def entity_label(entity: str | None) -> str:
     """A title without its underscores; "NIL" for none."""
     return NIL if entity is None else one_line(entity.replace("_", " ")) or entity
+
+
+def facts_line(cluster: Cluster) -> str:
+    """``person · Q567``: the type and the Wikidata id of a cluster's entity, of what is known."""
+    return " · ".join(fact for fact in (cluster.type, cluster.wikidata) if fact and fact != cluster.entity)
 
 
 def chain_line(mention: Mention, chain: Sequence[Parent]) -> str:

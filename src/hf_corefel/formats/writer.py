@@ -231,6 +231,8 @@ _KINDS = {
     "id": "ids that are numbers, which become text",
     "entity": "links of clusters",
     "url": "URLs of entities",
+    "wikidata": "Wikidata ids of entities",
+    "type": "types of entities",
     "probability": "probabilities",
     "link_probability": "probabilities",
     "alternatives": "alternatives of clusters",
@@ -255,9 +257,10 @@ def count_losses(document: AnyDocument, losses: Losses, keeps: Iterable[str] = (
         document: The document.
         losses: Where it is counted.
         keeps: The names of what the format holds beside text and clusters: ``"id"`` (also where it is a number),
-            ``"entity"``, ``"url"``, ``"probability"``, ``"link_probability"``, ``"alternatives"``, ``"parent"``,
-            ``"warnings"``, ``"resolved_text"``, ``"samples"``, ``"clusterings"``, ``"speakers"``, ``"candidates"``,
-            ``"spans"`` (given mentions too), ``"words"``, ``"mention_scope"``, ``"extra"``.
+            ``"entity"``, ``"url"``, ``"wikidata"``, ``"type"``, ``"probability"``, ``"link_probability"``,
+            ``"alternatives"``, ``"parent"``, ``"warnings"``, ``"resolved_text"``, ``"samples"``, ``"clusterings"``,
+            ``"speakers"``, ``"candidates"``, ``"spans"`` (given mentions too), ``"words"``, ``"mention_scope"``,
+            ``"extra"``.
     """
     kept = set(keeps)
     clusters = clusters_of(document)
@@ -267,6 +270,8 @@ def count_losses(document: AnyDocument, losses: Losses, keeps: Iterable[str] = (
     found: dict[str, int] = {
         "entity": sum(cluster.entity is not None for cluster in clusters),
         "url": sum(cluster.url is not None for cluster in clusters),
+        "wikidata": sum(cluster.wikidata not in (None, cluster.entity) for cluster in clusters),
+        "type": sum(cluster.type is not None for cluster in clusters),
         "probability": sum(value is not None for value in numbers),
         "link_probability": sum(mention.link_probability is not None for mention in mentions),
         "alternatives": sum(len(cluster.alternatives or ()) for cluster in clusters),

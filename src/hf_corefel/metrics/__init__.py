@@ -9,6 +9,7 @@ from .bootstrap import Addable, Interval, bootstrap_interval
 from .clusters import ClusterAccuracy, cluster_accuracy
 from .coreference import b_cubed, ceaf_e, ceaf_m, lea, mention_detection, muc
 from .counts import PrecisionRecallF1, Share
+from .entity_map import EntityMap, MappedLinks
 from .evaluation import Scores, evaluate, score_clusters, score_document, score_documents
 from .linking import HardCases, el_hard, el_mention, el_soft, hard_cases
 from .nested import evaluate_nested, read_nested, read_nested_pairs
@@ -19,8 +20,10 @@ __all__ = [
     "PRONOUNS",
     "Addable",
     "ClusterAccuracy",
+    "EntityMap",
     "HardCases",
     "Interval",
+    "MappedLinks",
     "PrecisionRecallF1",
     "PronounRecall",
     "Scores",

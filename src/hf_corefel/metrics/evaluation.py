@@ -10,6 +10,7 @@ from ..documents import AnnotatedDocument, Cluster, Document, DocumentError, Men
 from .clusters import ClusterAccuracy, cluster_accuracy
 from .coreference import b_cubed, ceaf_e, ceaf_m, lea, mention_detection, muc
 from .counts import PrecisionRecallF1
+from .entity_map import EntityMap, entity_map_from
 from .linking import HardCases, el_hard, el_mention, el_soft, hard_cases
 
 __all__ = ["CandidateFunction", "Scores", "evaluate", "score_clusters", "score_document", "score_documents"]
@@ -126,7 +127,11 @@ def score_clusters(
 
 
 def score_document(
-    gold: Document, predicted: AnnotatedDocument, *, candidates: CandidateFunction | None = None
+    gold: Document,
+    predicted: AnnotatedDocument,
+    *,
+    candidates: CandidateFunction | None = None,
+    entity_map: EntityMap | Mapping[str, str] | None = None,
 ) -> Scores:
     """Counts of every metric for one document.
 
@@ -135,6 +140,8 @@ def score_document(
         predicted: The annotation of the same text.
         candidates: Gives the entities that a gold mention's surface may stand for. None takes
             ``gold.candidates``, and mentions that are not listed there are no hard cases.
+        entity_map: Which names of entities mean one thing: gold links, predicted ones and candidates are compared by
+            the names that it gives them. None compares them as they are.
 
     Raises:
         DocumentError: When the gold clusters are missing, or the ids (if both are given) or the texts differ.
@@ -148,23 +155,30 @@ def score_document(
         )
     if gold.text != predicted.text:
         raise DocumentError(f"{gold.name}.text: the prediction is of a different text ({_difference(gold, predicted)})")
+    same = entity_map_from(entity_map)
     mentions = {mention.offsets: mention for cluster in gold.clusters for mention in cluster.mentions}
 
     def entities(offsets: tuple[int, int]) -> Collection[str] | None:
         mention = mentions[offsets]
+        found: Collection[str] | None
         if candidates is not None:
-            return candidates(gold, mention)
-        listed = gold.candidates.get(mention.offsets)
-        return None if listed is None else {candidate.entity for candidate in listed}
+            found = candidates(gold, mention)
+        else:
+            listed = gold.candidates.get(mention.offsets)
+            found = None if listed is None else {candidate.entity for candidate in listed}
+        return found if same is None or found is None else set(map(same, found))
 
     def surface(offsets: tuple[int, int]) -> str:
         return gold.text[slice(*offsets)]
 
-    return score_clusters(_plain(gold.clusters), _plain(predicted.clusters), entities, surface)
+    return score_clusters(_plain(gold.clusters, same), _plain(predicted.clusters, same), entities, surface)
 
 
-def _plain(clusters: Sequence[Cluster]) -> list[tuple[list[tuple[int, int]], str | None]]:
-    return [([mention.offsets for mention in cluster.mentions], cluster.entity) for cluster in clusters]
+def _plain(clusters: Sequence[Cluster], same: EntityMap | None) -> list[tuple[list[tuple[int, int]], str | None]]:
+    def link(entity: str | None) -> str | None:
+        return entity if same is None or entity is None else same(entity)
+
+    return [([mention.offsets for mention in cluster.mentions], link(cluster.entity)) for cluster in clusters]
 
 
 def _difference(gold: Document, predicted: AnnotatedDocument) -> str:
@@ -179,6 +193,7 @@ def score_documents(
     predicted: Iterable[AnnotatedDocument],
     *,
     candidates: CandidateFunction | None = None,
+    entity_map: EntityMap | Mapping[str, str] | None = None,
 ) -> list[Scores]:
     """`score_document` for documents matched by position; see there for the arguments and errors.
 
@@ -190,7 +205,9 @@ def score_documents(
         raise DocumentError(
             f"{len(gold)} gold documents but {len(predicted)} predictions; they are matched by position"
         )
-    return [score_document(g, p, candidates=candidates) for g, p in zip(gold, predicted, strict=True)]
+    same = entity_map_from(entity_map)
+    pairs = zip(gold, predicted, strict=True)
+    return [score_document(g, p, candidates=candidates, entity_map=same) for g, p in pairs]
 
 
 def evaluate(
@@ -198,6 +215,7 @@ def evaluate(
     predicted: Iterable[AnnotatedDocument],
     *,
     candidates: CandidateFunction | None = None,
+    entity_map: EntityMap | Mapping[str, str] | None = None,
 ) -> dict[str, float]:
     """Scores of predictions against gold documents, micro-accumulated: counts are added, then divided.
 
@@ -208,6 +226,8 @@ def evaluate(
         predicted: Their annotations, in the same order; likewise, such as the pipeline's generator.
         candidates: Gives the entities that a gold mention's surface may stand for, for the accuracy on hard
             cases. None takes each document's own ``candidates``.
+        entity_map: Which names of entities mean one thing, such as ``{"Oslo,_Norway": "Oslo"}`` or what
+            `hf_corefel.evaluation.open_entity_map` makes of a file or a knowledge base; None compares names.
 
     Returns:
         The flat scores of `Scores.to_dict`: ``coref_f1`` (mean F1 of MUC, B³ and CEAF_e),
@@ -217,4 +237,4 @@ def evaluate(
         DocumentError: When a document lacks gold clusters, or is not the one at the same place of the
             predictions: the numbers of documents, the ids (if both are given) or the texts differ.
     """
-    return sum(score_documents(gold, predicted, candidates=candidates), Scores()).to_dict()
+    return sum(score_documents(gold, predicted, candidates=candidates, entity_map=entity_map), Scores()).to_dict()

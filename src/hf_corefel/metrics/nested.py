@@ -13,6 +13,7 @@ from typing import Any
 
 from ..documents.plain_values import advice, is_missing, is_table, plain, plain_name
 from .bootstrap import Addable, bootstrap_interval
+from .entity_map import EntityMap, entity_map_from
 from .evaluation import Scores, score_clusters
 from .spans import SpanRecall, span_recall
 
@@ -150,6 +151,7 @@ def evaluate_nested(
     texts: Any = None,
     enumerated_spans: Any = None,
     kept_spans: Any = None,
+    entity_map: EntityMap | Mapping[str, str] | None = None,
     intervals: Iterable[str] = (),
     confidence: float = 0.95,
     resamples: int = 1000,
@@ -167,6 +169,8 @@ def evaluate_nested(
             a document leaves its clusters out.
         enumerated_spans: For span recall: ``[begin, end]`` of all spans of each document; with ``kept_spans``.
         kept_spans: Those of them that the pruner retained.
+        entity_map: Which names of entities mean one thing; links of both sides and candidates are compared by the
+            names that it gives them. None compares them as they are.
         intervals: Keys of the result to give bootstrap intervals over documents for.
         confidence: Share of the resamples inside an interval.
         resamples: How often documents are drawn for an interval.
@@ -182,10 +186,10 @@ def evaluate_nested(
             an unknown key or of no documents.
     """
     predicted, gold = read_nested_pairs(predictions, references)
-    count = len(gold)
+    count, same = len(gold), entity_map_from(entity_map)
     listed = _per_document(candidates, "candidates", count)
     words = _per_document(texts, "texts", count)
-    scores = [_score(predicted[d], gold[d], listed[d], words[d], d) for d in range(count)]
+    scores = [_score(predicted[d], gold[d], listed[d], words[d], d, same) for d in range(count)]
     spans = _span_recalls(gold, enumerated_spans, kept_spans)
     result = sum(scores, Scores()).to_dict() | (sum(spans, SpanRecall()).to_dict() if spans is not None else {})
     kinds: list[Sequence[Addable]] = [scores] if spans is None else [scores, spans]
@@ -203,15 +207,25 @@ def _per_document(values: Any, name: str, count: int) -> list[Any]:
 
 
 def _score(
-    predicted: list[NestedCluster], gold: list[NestedCluster], candidates: Any, text: Any, number: int
+    predicted: list[NestedCluster],
+    gold: list[NestedCluster],
+    candidates: Any,
+    text: Any,
+    number: int,
+    same: EntityMap | None,
 ) -> Scores:
     known = {} if candidates is None else _read_candidates(candidates, gold, f"candidates[{number}]")
+    if same is not None:
+        known = {mention: set(map(same, entities)) for mention, entities in known.items()}
     surfaces = {} if text is None else _read_surfaces(text, gold, number)
-    return score_clusters(_pairs(gold), _pairs(predicted), known.get, surfaces.get)
+    return score_clusters(_pairs(gold, same), _pairs(predicted, same), known.get, surfaces.get)
 
 
-def _pairs(clusters: list[NestedCluster]) -> list[tuple[list[Offsets], str | None]]:
-    return [([(begin, end) for begin, end in c["mentions"]], c["entity"] or None) for c in clusters]
+def _pairs(clusters: list[NestedCluster], same: EntityMap | None) -> list[tuple[list[Offsets], str | None]]:
+    def link(entity: str) -> str | None:
+        return (entity if same is None or not entity else same(entity)) or None
+
+    return [([(begin, end) for begin, end in c["mentions"]], link(c["entity"])) for c in clusters]
 
 
 def _read_candidates(candidates: Any, gold: list[NestedCluster], where: str) -> dict[Offsets, set[str]]:

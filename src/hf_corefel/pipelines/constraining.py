@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,12 +13,16 @@ from torch import Tensor
 
 from ..candidates import QuerySpans
 from ..candidates.document_candidates import ask
+from ..candidates.entity_facts import canonical_name, entity_of
 from ..decoding.whole_clusterings import ConstraintPlan
 from ..documents import Candidate, Constraints, Document, DocumentError, Offsets
 from ..documents.plain_values import plain
 from ..processing_corefel import CorefELProcessor, EncodedDocument
 
 __all__ = ["ConstrainedDocument", "constrained", "encode_constrained", "keep_required"]
+
+
+_WIKIDATA = re.compile(r"[QPL][0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +76,8 @@ def encode_constrained(
 ) -> tuple[EncodedDocument, ConstraintPlan]:
     """Encode a document so that all mentions of its constraints are among its spans, with the entities they have.
 
-    A mention whose entity is fixed has it for its only candidate, with a prior of 1, or none where it is NIL.
+    A mention whose entity is fixed has it for its only candidate, with a prior of 1, or none where it is NIL. An old
+    title stands for the entity that it leads to, and a Wikidata id for the one that has it.
 
     Args:
         processor: The processor.
@@ -81,7 +87,7 @@ def encode_constrained(
     Raises:
         DocumentError: When a mention is none of the given ones, or holds no word, or an entity is unknown.
     """
-    document, constraints = given.document, given.constraints
+    document, constraints = given.document, _with_own_names(processor, given.document, given.constraints)
     plan = ConstraintPlan(constraints, *constraints.groups(document.text))
     for name in ("mentions", "spans"):
         listed = getattr(document, name)
@@ -107,6 +113,22 @@ def encode_constrained(
             f"{document.name}: constraints name {_name(document, missing[0])}, which holds no word that the model reads"
         )
     return replace(encoded, document=document), plan
+
+
+def _with_own_names(processor: CorefELProcessor, document: Document, constraints: Constraints) -> Constraints:
+    """The constraints with the knowledge base's names of entities, where it knows them by others."""
+    store = processor.knowledge_base
+    listed = {item.entity for items in document.candidates.values() for item in items}
+
+    def own(entity: str | None) -> str | None:
+        if entity is None or entity in store or entity in listed:
+            return entity
+        identifier = entity.removeprefix("wikidata:")
+        known = entity_of(store, "wikidata", identifier) if _WIKIDATA.fullmatch(identifier) else None
+        return known or canonical_name(store, entity)
+
+    named = {mention: own(entity) for mention, entity in constraints.entities.items()}
+    return constraints if named == constraints.entities else replace(constraints, entities=named)
 
 
 def _check_entity(processor: CorefELProcessor, document: Document, mention: Offsets, entity: str | None) -> None:

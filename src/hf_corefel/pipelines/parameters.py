@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, TypedDict
 
 from ..decoding.annotating import AnnotationOptions, check_count
@@ -24,6 +24,8 @@ class AnnotationParameters(TypedDict, total=False):
         samples: See `AnnotationOptions`.
         clusterings: See `AnnotationOptions`.
         seed: See `AnnotationOptions`.
+        id: See `AnnotationOptions`.
+        types: See `AnnotationOptions`.
         mention_scope: Which mentions are wanted of documents that do not say it themselves; see `Document`.
         max_document_words: Refuses a document of more words, before anything of it is read; no limit when None.
         max_kept_spans: Most spans of a document that are scored in pairs, the best ones; as the model's folder says
@@ -40,6 +42,8 @@ class AnnotationParameters(TypedDict, total=False):
     samples: int | None
     clusterings: int | None
     seed: int | None
+    id: str | None
+    types: str | Collection[str] | None
     mention_scope: str | None
     max_document_words: int | None
     max_kept_spans: int | None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import datasets
@@ -49,6 +50,9 @@ Args:
         count tokens); None for a document leaves it out.
     enumerated_spans, kept_spans: optional, for span recall. For each document [begin, end] of all spans that were
         looked at, and of those that were kept.
+    entity_map: optional, which names of entities mean one thing: a dict of old names to new ones, a file with lines of
+        an old name, a tab and the new name, or a folder of a knowledge base, whose redirects and Wikidata ids count.
+        Links of both sides and candidates are compared by the names that it gives; without it as they are.
     intervals: optional, keys of the result to give bootstrap intervals over documents for.
     confidence, resamples, seed: of the intervals; 0.95, 1000 and 0 when not given.
 
@@ -103,5 +107,10 @@ class CorefEL(evaluate.Metric):
         """Adds one document."""
         self.add_batch(predictions=[prediction], references=[reference], **kwargs)
 
-    def _compute(self, *, predictions: Any, references: Any, **kwargs: Any) -> dict[str, float]:
-        return evaluate_nested(predictions, references, **kwargs)
+    def _compute(self, *, predictions: Any, references: Any, entity_map: Any = None, **kwargs: Any) -> dict[str, float]:
+        if isinstance(entity_map, str | Path):
+            # Brings along more than the scores need.
+            from hf_corefel.evaluation import open_entity_map
+
+            entity_map = open_entity_map(entity_map)
+        return evaluate_nested(predictions, references, entity_map=entity_map, **kwargs)
