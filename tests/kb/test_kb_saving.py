@@ -191,18 +191,18 @@ def test_a_reader_meets_the_moment_of_the_switch(folder: Path, monkeypatch: pyte
     from hf_corefel.kb import folder as opening
 
     switches = iter(["C", "D"])
-    check = opening._check_file
+    check = opening.check_file
 
     def check_after_a_switch(*arguments: object, **options: object) -> None:
         name = next(switches, None)
         if name is not None:
             with monkeypatch.context() as patch:
-                patch.setattr(opening, "_check_file", check)
+                patch.setattr(opening, "check_file", check)
                 with KnowledgeBase.edit(folder) as kb:
                     kb.add(name, [name.lower()])
         check(*arguments, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(opening, "_check_file", check_after_a_switch)
+    monkeypatch.setattr(opening, "check_file", check_after_a_switch)
     kb = KnowledgeBase.from_pretrained(folder)
     assert [candidate.entity for surface in "cd" for candidate in kb.candidates(surface)] == ["C", "D"]
 

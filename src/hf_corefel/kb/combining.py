@@ -102,9 +102,8 @@ def _rows(
     bases: Sequence[KnowledgeBase], names: Sequence[Mapping[str, str]]
 ) -> Iterator[tuple[str, list[tuple[str, float]]]]:
     for kb, found in zip(bases, names, strict=True):
-        for surface in kb.surfaces():
-            listed = kb.candidates(surface, limit=kb.num_candidates + 1, fallback="none")
-            yield surface, [(found[candidate.entity], candidate.prior) for candidate in listed]
+        for surface, row in kb.rows():
+            yield surface, [(found[entity], prior) for entity, prior in row]
 
 
 def _vectors(bases: Sequence[KnowledgeBase], names: Sequence[Mapping[str, str]]) -> dict[str, Any]:

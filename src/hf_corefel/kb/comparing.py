@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Differences", "compare"]
 
+_CHUNK = 4096
 _FACTS = ("description", "wikidata", "url", "type", "links")
 
 
@@ -52,20 +54,21 @@ def compare(first: KnowledgeBase, second: KnowledgeBase) -> Differences:
     found = Differences()
     ours, theirs = set(first.entities()), set(second.entities())
     found.entities_added, found.entities_removed = sorted(theirs - ours), sorted(ours - theirs)
-    for entity in sorted(ours & theirs):
+    both = sorted(ours & theirs)
+    vectors = _own_vectors(first, second, both)
+    for entity, (had, has, same) in zip(both, vectors, strict=True):
         told = [(name, getattr(first, name)(entity), getattr(second, name)(entity)) for name in _FACTS]
         changed: dict[str, tuple[Any, Any]] = {name: (old, new) for name, old, new in told if old != new}
-        vectors = [_own_vector(kb, entity) for kb in (first, second)]
-        if not _equal(*vectors):
-            changed["vector"] = (vectors[0] is not None, vectors[1] is not None)
+        if not same:
+            changed["vector"] = (had, has)
         if changed:
             found.entities_changed[entity] = changed
-    ours, theirs = set(first.surfaces()), set(second.surfaces())
-    found.surfaces_added, found.surfaces_removed = sorted(theirs - ours), sorted(ours - theirs)
-    for surface in sorted(ours & theirs):
-        rows = [_row(kb, surface) for kb in (first, second)]
-        if rows[0] != rows[1]:
-            pairs = {entity: (rows[0].get(entity), rows[1].get(entity)) for entity in sorted({*rows[0], *rows[1]})}
+    rows = [dict(kb.rows()) for kb in (first, second)]
+    found.surfaces_added, found.surfaces_removed = sorted(rows[1].keys() - rows[0]), sorted(rows[0].keys() - rows[1])
+    for surface in sorted(rows[0].keys() & rows[1]):
+        old, new = dict(rows[0][surface]), dict(rows[1][surface])
+        if old != new:
+            pairs = {entity: (old.get(entity), new.get(entity)) for entity in sorted({*old, *new})}
             found.surfaces_changed[surface] = {entity: pair for entity, pair in pairs.items() if pair[0] != pair[1]}
     leads = [dict(kb.redirects()) for kb in (first, second)]
     titles = {title: (leads[0].get(title), leads[1].get(title)) for title in sorted({*leads[0], *leads[1]})}
@@ -73,17 +76,15 @@ def compare(first: KnowledgeBase, second: KnowledgeBase) -> Differences:
     return found
 
 
-def _row(kb: KnowledgeBase, surface: str) -> dict[str, float]:
-    listed = kb.candidates(surface, limit=kb.num_candidates + 1, fallback="none")
-    return {candidate.entity: candidate.prior for candidate in listed}
-
-
-def _own_vector(kb: KnowledgeBase, entity: str) -> np.ndarray | None:
-    known = kb.entity_id(entity)
-    return kb.vectors([known])[0] if known is not None and kb.has_vector([known])[0] else None
-
-
-def _equal(left: np.ndarray | None, right: np.ndarray | None) -> bool:
-    if left is None or right is None:
-        return left is right
-    return np.array_equal(left, right)
+def _own_vectors(first: KnowledgeBase, second: KnowledgeBase, names: list[str]) -> Iterator[tuple[bool, bool, bool]]:
+    """Whether each entity has a vector of its own in the first and in the second, and whether these are the same."""
+    for begin in range(0, len(names), _CHUNK):
+        part = names[begin : begin + _CHUNK]
+        ids = [np.array([kb.entity_id(name) for name in part], dtype=np.int64) for kb in (first, second)]
+        had, has = first.has_vector(ids[0]), second.has_vector(ids[1])
+        same, shared = had == has, had & has
+        if first.vector_size == second.vector_size:
+            same[shared] = (first.vectors(ids[0][shared]) == second.vectors(ids[1][shared])).all(axis=1)
+        else:
+            same[shared] = False
+        yield from zip(had.tolist(), has.tolist(), same.tolist(), strict=True)

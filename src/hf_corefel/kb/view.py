@@ -95,6 +95,24 @@ class KnowledgeBaseView(EntityView):
             if entity_id >= 0
         ]
 
+    def rows(self) -> Iterator[tuple[str, list[tuple[str, float]]]]:
+        """The surfaces that have candidates with all of these and their priors, in no particular order."""
+        state, tables = self._changes.state, self._tables
+        tables.aliases.check()
+        offsets = tables.aliases.offsets
+        for number in range(tables.num_surfaces):
+            if number in state.rows:
+                row = state.rows[number]
+            else:
+                begin, end = int(offsets[number]), int(offsets[number + 1])
+                ids, priors = tables.aliases.entity_ids[begin:end].tolist(), tables.aliases.priors[begin:end].tolist()
+                row = list(zip(ids, priors, strict=True))
+            if row:
+                surface = tables.aliases.surfaces.restore_key(number)
+                yield surface, [(state.entity_name(tables, entity_id), prior) for entity_id, prior in row]
+        for surface, row in state.surfaces.items():
+            yield surface, [(state.entity_name(tables, entity_id), prior) for entity_id, prior in row]
+
     def surfaces(self) -> Iterator[str]:
         """The surfaces that have candidates, in no particular order."""
         return self._changes.state.living_surfaces(self._tables)
