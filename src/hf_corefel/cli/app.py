@@ -15,6 +15,7 @@ from .convert import convert
 from .corpus import FormatOption, corpus_app
 from .heads import heads
 from .kb import kb_app
+from .kb_wikipedia import from_wikidata, from_wikipedia
 from .messages import fail, say, warnings_as_messages
 from .options import (
     EntityMapOption,
@@ -45,6 +46,8 @@ app = typer.Typer(
     help="Find the mentions of a text, cluster those that name one thing, and link each cluster to an entity or NIL.",
 )
 app.add_typer(corpus_app)
+kb_app.command("from-wikipedia")(from_wikipedia)
+kb_app.command("from-wikidata")(from_wikidata)
 app.add_typer(kb_app)
 app.command()(annotate)
 app.command()(convert)
