@@ -40,12 +40,25 @@ class Blocks:
         spans: The spans of all clusters, one cluster after the other.
         sizes: ``[C]`` number of spans of each cluster, descending.
         single_root: ``[C]`` whether only trees with exactly one edge from above count.
+        above: Log-weights of the edges from above, one for each of `spans`, in place of `rho`; so a cluster may stand
+            here several times, each time under something else.
+
+    Attributes:
+        log_totals: ``[C]`` log of the total weight of each cluster's trees.
+        log_total: Their sum.
     """
 
     def __init__(
-        self, span_to_span: FloatArray, rho: FloatArray, spans: IntArray, sizes: IntArray, single_root: BoolArray
+        self,
+        span_to_span: FloatArray,
+        rho: FloatArray,
+        spans: IntArray,
+        sizes: IntArray,
+        single_root: BoolArray,
+        above: FloatArray | None = None,
     ) -> None:
         self.log_total = 0.0
+        self.log_totals: FloatArray = np.zeros(0)
         self._alone: dict[int, Elimination] = {}
         self._single_root = single_root
         count = len(sizes)
@@ -60,7 +73,11 @@ class Blocks:
         members = self._members
         log_weights = np.empty((width + 1, width, count))
         log_weights[:-1] = span_to_span[members[:, None], members]
-        log_weights[-1] = rho[members]
+        if above is None:
+            log_weights[-1] = rho[members]
+        else:
+            log_weights[-1].T[present.T] = above
+        outer = log_weights[-1].copy()
         log_weights[:-1][~(present[:, None] & present)] = -np.inf
         log_weights[-1][~present] = -np.inf
         with np.errstate(all="ignore"):
@@ -73,9 +90,10 @@ class Blocks:
         log_totals += log_scales
         for c in np.flatnonzero(~exact).tolist():
             inner = members[present[:, c], c]
-            weights = np.vstack([span_to_span[np.ix_(inner, inner)], rho[inner]])
+            weights = np.vstack([span_to_span[np.ix_(inner, inner)], outer[present[:, c], c]])
             self._alone[c] = eliminate(weights, single_root=bool(single_root[c]))
             log_totals[c] = self._alone[c].log_total
+        self.log_totals = log_totals
         self.log_total = float(log_totals.sum())
 
     def _normalise(self, log_weights: FloatArray) -> FloatArray:
@@ -133,14 +151,39 @@ class Blocks:
         """
         if len(self._single_root) == 0:
             return
-        with np.errstate(all="ignore"):
-            marginals = self._weights * self._reverse()
+        marginals = self._marginals()
         members, present = self._members, self._present
         parents, children, clusters = np.nonzero(present[:, None] & present)
         span_to_span[members[parents, clusters], members[children, clusters]] = marginals[parents, children, clusters]
         above[members[present]] = marginals[-1][present]
+
+    def expected_marginals(self, probabilities: FloatArray, spans: int) -> tuple[FloatArray, FloatArray]:
+        """Probability of each edge where each of the clusters is there with a probability only.
+
+        Args:
+            probabilities: ``[C]`` those of the clusters, which may have spans in common.
+            spans: N.
+
+        Returns:
+            ``[N, N]`` of the edges parent (row) -> child (column), summed over the clusters; and of the edges from
+            above, one for each of the spans that the clusters were given as.
+        """
+        if len(self._single_root) == 0:
+            return np.zeros((spans, spans)), np.zeros(0)
+        marginals = self._marginals() * probabilities
+        members, present = self._members, self._present
+        parents, children, clusters = np.nonzero(present[:, None] & present)
+        edges = members[parents, clusters] * spans + members[children, clusters]
+        summed = np.bincount(edges, weights=marginals[parents, children, clusters], minlength=spans * spans)
+        return summed.reshape(spans, spans), marginals[-1].T[present.T]
+
+    def _marginals(self) -> FloatArray:
+        """``[width + 1, width, C]`` the probability of each edge; beside the edges of a cluster it means nothing."""
+        with np.errstate(all="ignore"):
+            marginals = self._weights * self._reverse()
         for c, alone in self._alone.items():
-            inner = members[present[:, c], c]
+            inner = np.flatnonzero(self._present[:, c])
             exact = alone.marginals()
-            span_to_span[np.ix_(inner, inner)] = exact[:-1]
-            above[inner] = exact[-1]
+            marginals[np.ix_(inner, inner, [c])] = exact[:-1, :, None]
+            marginals[-1, inner, c] = exact[-1]
+        return marginals
