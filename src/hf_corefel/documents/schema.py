@@ -83,12 +83,9 @@ def check_mention_scope(value: Any, where: str) -> str | None:
     return value
 
 
-_FIELDS = (
-    *("id", "text", "words", "mentions", "spans", "candidates", "clusters", "mention_scope", "speakers"),
-    "annotated",
-)
-_RESULT_FIELDS = ("id", "text", "clusters", "warnings", "resolved_text", "word_offsets", "samples", "clusterings")
 _OFFSETS = ("words", "mentions", "spans")
+_FIELDS = ("id", "text", *_OFFSETS, "candidates", "clusters", "mention_scope", "speakers", "annotated")
+_RESULT_FIELDS = ("id", "text", "clusters", "warnings", "resolved_text", "word_offsets", "samples", "clusterings")
 _CLUSTERINGS = ("samples", "clusterings")
 
 

@@ -148,7 +148,7 @@ class LocalHead(Head):
         """Σ_i log P(the gold choices of span i) of each document, [B].
 
         The gold choices are the earlier retained spans of the same cluster and the correct candidate, or
-        the span itself if there is none of these. Where clusters or links are not known, they are all that may be right.
+        the span itself if there is none of these; where clusters or links are not known, all that may be right.
         """
         rows = _rows(scores.at_least_float32())
         numerator = torch.logsumexp(rows.masked_fill(~_gold_rows(scores, gold), _NO_EDGE), dim=-1)
