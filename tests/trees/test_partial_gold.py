@@ -114,7 +114,9 @@ def test_the_sum_and_its_gradient_are_those_of_the_list(layer: Callable[..., Any
         possible += 1
         assert found == pytest.approx(expected - case.trees.log_weight(everything), rel=1e-12, abs=1e-10), number
         assert found <= 0.0
-        difference = case.trees.marginals(which, gradient.shape[1]) - case.trees.marginals(everything, gradient.shape[1])
+        difference = case.trees.marginals(which, gradient.shape[1]) - case.trees.marginals(
+            everything, gradient.shape[1]
+        )
         np.testing.assert_allclose(gradient, difference, rtol=0, atol=1e-10, err_msg=str(number))
     assert possible > CASES / 8
 
