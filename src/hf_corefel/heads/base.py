@@ -126,7 +126,7 @@ class Head(ABC):
         links: Whether it links clusters to entities, so that training needs entities within reach.
         finds_nil: Whether a mention may be without an entity; where not, a span without one is no mention.
         learns_from_gaps: Whether its loss reads the codes of gold that is not known; see `GoldClustering`. Where not,
-            documents whose annotation has gaps give it no loss.
+            documents whose annotation has gaps give it no loss. Not inherited by a head with a loss of its own.
 
     Raises:
         ValueError: If there is no such option, or it has a bad value.
@@ -146,6 +146,12 @@ class Head(ABC):
     finds_nil: ClassVar[bool] = True
     learns_from_gaps: ClassVar[bool] = False
     needs: frozenset[str] = frozenset()
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        # A loss of its own is not the one that reads gaps.
+        if "loss" in cls.__dict__ and "learns_from_gaps" not in cls.__dict__:
+            cls.learns_from_gaps = False
 
     def __init__(self, **options: Any) -> None:
         for name, option in self.options.items():

@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 
 from torch import Tensor
 
+from ..documents import AnnotatedLayers
 from ..utils.gold_codes import FREE, LEFT_OUT, NOT_KNOWN
 from .base import Head
 from .edge_scores import EdgeScores, GoldClustering
 
-__all__ = ["mention_targets", "retain_given", "without_what_is_not_learnt"]
+__all__ = ["describe_left_out", "mention_targets", "retain_given", "without_what_is_not_learnt"]
+
+
+def describe_left_out(head: Head, name: str, layers: Iterable[AnnotatedLayers]) -> list[str]:
+    """Return a sentence for each reason why a head learns nothing from some of its documents but their mentions.
+
+    Args:
+        head: The head.
+        name: What it is called.
+        layers: What is annotated in each of the documents.
+    """
+    reasons = Counter(reason for each in layers if (reason := head.reason_to_leave_out(each)) is not None)
+    return [
+        f"the head {name} learns nothing but mentions from {number} document{'s' if number > 1 else ''}: {reason}"
+        for reason, number in reasons.items()
+    ]
 
 
 def mention_targets(clusters: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
