@@ -18,6 +18,8 @@ needed, log space, or that there is no tree, the cluster is eliminated on its ow
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -29,6 +31,9 @@ BoolArray = NDArray[np.bool_]
 
 BATCH_LIMIT = 32
 """Largest cluster that is eliminated side by side with others; arrays have this size squared for each cluster."""
+
+# Of a probability this small nothing is left beside 1, in any sum of marginals.
+_NEGLIGIBLE = 1e-20
 
 
 class Blocks:
@@ -157,25 +162,45 @@ class Blocks:
         span_to_span[members[parents, clusters], members[children, clusters]] = marginals[parents, children, clusters]
         above[members[present]] = marginals[-1][present]
 
-    def expected_marginals(self, probabilities: FloatArray, spans: int) -> tuple[FloatArray, FloatArray]:
-        """Probability of each edge where each of the clusters is there with a probability only.
+    def add_expected_marginals(
+        self, probabilities: FloatArray, owners: IntArray, span_to_span: FloatArray
+    ) -> FloatArray:
+        """Add the probability of each edge where a cluster stands here several times, each with a probability.
 
         Args:
-            probabilities: ``[C]`` those of the clusters, which may have spans in common.
-            spans: N.
+            probabilities: ``[C]``.
+            owners: ``[C]`` which cluster it is; those that are one follow each other.
+            span_to_span: ``[N, N]`` edges parent (row) -> child (column), which are added to.
 
         Returns:
-            ``[N, N]`` of the edges parent (row) -> child (column), summed over the clusters; and of the edges from
-            above, one for each of the spans that the clusters were given as.
+            The probabilities of the edges from above, one for each of the spans that the clusters were given as.
         """
-        if len(self._single_root) == 0:
-            return np.zeros((spans, spans)), np.zeros(0)
-        marginals = self._marginals() * probabilities
-        members, present = self._members, self._present
-        parents, children, clusters = np.nonzero(present[:, None] & present)
-        edges = members[parents, clusters] * spans + members[children, clusters]
-        summed = np.bincount(edges, weights=marginals[parents, children, clusters], minlength=spans * spans)
-        return summed.reshape(spans, spans), marginals[-1].T[present.T]
+        likely = np.flatnonzero(probabilities > _NEGLIGIBLE)
+        above = np.zeros(self._present.T.shape)
+        if len(likely):
+            part = self if len(likely) == len(owners) else self._taken(likely)
+            marginals = part._marginals() * probabilities[likely]
+            above[likely] = marginals[-1].T
+            firsts = np.flatnonzero(np.diff(owners[likely], prepend=-1))
+            summed = np.add.reduceat(marginals[:-1], firsts, axis=2)
+            members, present = part._members[:, firsts], part._present[:, firsts]
+            parents, children, clusters = np.nonzero(present[:, None] & present)
+            # No two clusters have a span in common.
+            places = members[parents, clusters], members[children, clusters]
+            span_to_span[places] += summed[parents, children, clusters]
+        return above[self._present.T]
+
+    def _taken(self, numbers: IntArray) -> Blocks:
+        """The eliminations of some of the clusters, in their order."""
+        part = copy(self)
+        part._single_root = self._single_root[numbers]
+        part._present, part._members = self._present[:, numbers], self._members[:, numbers]
+        part._active = part._present.sum(axis=1)
+        part._weights, part._factors = self._weights[..., numbers], self._factors[..., numbers]
+        part._pivots = self._pivots[:, numbers]
+        place = {int(number): at for at, number in enumerate(numbers)}
+        part._alone = {place[c]: alone for c, alone in self._alone.items() if c in place}
+        return part
 
     def _marginals(self) -> FloatArray:
         """``[width + 1, width, C]`` the probability of each edge; beside the edges of a cluster it means nothing."""

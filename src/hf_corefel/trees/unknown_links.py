@@ -89,7 +89,7 @@ class UnknownLinks:
 
     def _eliminated(self, single_root: BoolArray) -> list[tuple[IntArray, IntArray, Blocks]]:
         """The cases in parts of about one size: their numbers, where in the list their spans are, and their trees."""
-        order = np.argsort(-self._sizes, kind="stable")
+        order = np.lexsort((self._owner, -self._sizes))
         parts = []
         begin = 0
         while begin < len(order):
@@ -130,8 +130,8 @@ class UnknownLinks:
         """
         above = np.zeros(len(self._members))
         for numbers, listed, blocks in self._parts:
-            pairs, above[listed] = blocks.expected_marginals(self._probabilities[numbers], len(root))
-            span_to_span += pairs
+            likely = self._probabilities[numbers], self._owner[numbers]
+            above[listed] = blocks.add_expected_marginals(*likely, span_to_span)
         folded = above[: len(self._spans)]
         finite = np.where(self._rho == -np.inf, 0.0, self._rho)
         root[self._spans] = folded * np.exp(self._root - finite)
