@@ -161,6 +161,7 @@ def test_documents_have_the_keys_of_their_type() -> None:
         clusters=[Cluster((Mention(0, 9),), "Anna_Berg"), Cluster((Mention(14, 18),))],
         mention_scope="all",
         speakers=[Turn(0, 9, "Moss")],
+        annotated={"mentions": "given", "links": "some"},
     )
     spans = Document("Oslo", spans=[(0, 4)])
     for document in (full, spans, Document("")):
