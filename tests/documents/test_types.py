@@ -113,7 +113,8 @@ def assert_is(value: Any, kind: Any, where: str = "value") -> None:
     elif origin is Literal:
         assert value in get_args(kind), f"{where}: {value!r}"
     elif get_args(kind):
-        assert type(value) in get_args(kind), f"{where}: {value!r}"
+        literals = [each for part in get_args(kind) if get_origin(part) is Literal for each in get_args(part)]
+        assert type(value) in get_args(kind) or value in literals, f"{where}: {value!r}"
     else:
         assert type(value) is kind, f"{where}: {value!r}"
 

@@ -130,8 +130,7 @@ class _Entities:
         clusters, turns = self.groups.clusters(), source.turns or None
         try:
             layers = AnnotatedLayers(links="some" if "identity" in (source.entity_fields or ()) else False)
-            fields = {"id": source.id, "words": source.words, "speakers": turns, "annotated": layers}
-            return Document(source.text, clusters=clusters, **fields)
+            return Document(source.text, source.id, source.words, clusters=clusters, speakers=turns, annotated=layers)
         except DocumentError as error:
             raise CorpusError(f"{self.path}: {error}") from error
 

@@ -209,6 +209,6 @@ class Blocks:
         for c, alone in self._alone.items():
             inner = np.flatnonzero(self._present[:, c])
             exact = alone.marginals()
-            marginals[np.ix_(inner, inner, [c])] = exact[:-1, :, None]
+            marginals[inner[:, None], inner, c] = exact[:-1]
             marginals[-1, inner, c] = exact[-1]
         return marginals
