@@ -71,7 +71,8 @@ __all__ = [
     "check_mention_scope",
 ]
 
-MENTION_SCOPES = ("named", "all")
+# A scope that is added stands at the end: models number those that they have in this order.
+MENTION_SCOPES = ("named", "all", "entities")
 
 
 def check_mention_scope(value: Any, where: str) -> str | None:
@@ -102,8 +103,9 @@ class Document:
         candidates: Given candidates of a span, by its offsets; they replace the knowledge base's there.
         clusters: The gold annotation, read by training and evaluation only; None when there is none.
         mention_scope: Which mentions are wanted, and annotated in ``clusters``: ``"named"`` for names only, as in
-            DWIE and AIDA, or ``"all"`` for every mention with pronouns and descriptions, as in GUM; None takes the
-            model's default.
+            DWIE and AIDA, ``"all"`` for every mention with pronouns and descriptions, as in GUM, or ``"entities"`` for
+            names of people, places, organisations, works, products and events, without demonyms, dates or roles; None
+            takes the model's default.
         speakers: Who says what, as `Turn`s or their dicts, for models with `CorefELConfig.use_speakers`; None reads
             turns and quotations off the text (`hf_corefel.processing.turns`), an empty list says that nobody speaks.
         annotated: Which layers of the gold annotation are there, as `AnnotatedLayers` or their dict; None for all of

@@ -165,6 +165,6 @@ class DocumentData(TypedDict):
     spans: NotRequired[list[list[int]]]
     candidates: NotRequired[list[SpanCandidatesData]]
     clusters: NotRequired[list[ClusterData]]
-    mention_scope: NotRequired[Literal["named", "all"]]
+    mention_scope: NotRequired[Literal["named", "all", "entities"]]
     speakers: NotRequired[list[TurnData]]
     annotated: NotRequired[AnnotatedData]
