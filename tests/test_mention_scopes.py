@@ -67,7 +67,7 @@ def test_both_embeddings_are_trained(model: CorefELModel, processor: CorefELProc
 
 
 def test_unknown_scopes_are_refused(model: CorefELModel, processor: CorefELProcessor, tiny_model: Any) -> None:
-    with pytest.raises(DocumentError, match=r"document 'x'\.mention_scope: expected 'named' or 'all'"):
+    with pytest.raises(DocumentError, match=r"document 'x'\.mention_scope: expected 'named' or 'all' or 'entities'"):
         Document(TEXT, id="x", mention_scope="none")
     only = CorefELProcessor(
         processor.tokenizer, processor.knowledge_base, tiny_model(mention_scopes={"all": {}}).config
@@ -115,3 +115,15 @@ def test_a_processor_from_before_scopes_has_none(processor: CorefELProcessor, tm
     loaded = CorefELProcessor.from_pretrained(tmp_path)
     assert loaded.settings.mention_scopes is None
     assert loaded.encode(TEXT).scope == 0
+
+
+def test_a_scope_that_is_added_moves_no_other(tiny_model: Any, tiny_processor: Any) -> None:
+    """Numbers of scopes are places in a saved embedding; names are all there is under two of them."""
+    for scopes, numbers in (
+        ({"all": {}, "named": {}}, {"named": 0, "all": 1}),
+        ({"entities": {}, "all": {}, "named": {}}, {"named": 0, "all": 1, "entities": 2}),
+    ):
+        processor = tiny_processor(tiny_model(mention_scopes=scopes).config)
+        encoded = {scope: processor.encode(Document(TEXT, mention_scope=scope)) for scope in numbers}
+        assert {scope: each.scope for scope, each in encoded.items()} == numbers
+        assert {scope for scope, each in encoded.items() if each.names_only} == set(numbers) - {"all"}

@@ -158,8 +158,8 @@ BAD: list[tuple[str, Any, str]] = [
     ("min_probability", float("nan"), "expected a number between 0 and 1, got nan"),
     ("min_probability", "0.5", "expected a number between 0 and 1, got '0.5'"),
     ("min_probability", True, "expected a number between 0 and 1, got True"),
-    ("mention_scope", "names", "expected 'named' or 'all', or None for the model's default; got 'names'"),
-    ("mention_scope", ["all"], "expected 'named' or 'all', or None for the model's default; got ['all']"),
+    ("mention_scope", "names", "expected 'named' or 'all' or 'entities', or None for the model's default; got 'names'"),
+    ("mention_scope", ["all"], "expected 'named' or 'all' or 'entities', or None for the model's default; got ['all']"),
 ]
 
 

@@ -80,9 +80,9 @@ class CorefELConfig(PretrainedConfig):
         case_embedding_size: Size of the letter-case embeddings of a span's first and last word, for uncased
             encoders; 0 leaves them out.
         mention_scopes: Which mentions are wanted, by name (``named``: names only, ``all``: with pronouns and
-            descriptions), each with its own `SCOPE_FIELDS` where they differ from the fields above. The scope of a
-            document is an input of the model; documents that name none have ``named`` where there is one. None: there
-            is one scope.
+            descriptions, ``entities``: names without demonyms, dates and roles), each with its own `SCOPE_FIELDS` where
+            they differ from the fields above. The scope of a document is an input of the model; documents that name
+            none have ``named`` where there is one. None: there is one scope.
         scope_embedding_size: Size of the embedding of the scope in g, where there are scopes.
         use_width_prior: Adds a learned score of the span's width to Φp, as the research code does.
         mention_ffnn_size: Hidden size of FFNN_P.

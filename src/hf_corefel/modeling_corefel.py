@@ -24,6 +24,7 @@ from .heads import (
     RetainedSpans,
     make_head,
 )
+from .heads.gaps import mention_targets, retain_given, without_what_is_not_learnt
 from .heads.parameter_groups import OWN_SCORERS, place_of
 from .heads.registry import parameter_groups
 from .layers import MentionPruner, SpanRepresentation, WindowEncoder, indivisible_modules
@@ -279,14 +280,17 @@ class CorefELModel(CorefELPreTrainedModel):
                 `CorefELConfig.forbid_nested`.
             span_cores: ``[B, S, 2]`` code points of its core, see `hf_corefel.processing.cores`.
             mention_scope: ``[B]`` number of each document's scope in `CorefELConfig.mention_scopes`.
-            gold_clusters: ``[B, S]`` cluster of each span, -1 where it is no gold mention.
-            gold_entities: ``[B, S]`` entity row of its cluster, -1 for NIL.
+            gold_clusters: ``[B, S]`` cluster of each span, -1 where it is no gold mention; codes of
+                `hf_corefel.utils.gold_codes` where the annotation has gaps.
+            gold_entities: ``[B, S]`` entity row of its cluster, -1 for NIL, -2 where it is not annotated.
             pruned: What `prune` gave for these tensors, for candidates that were found by it; computed when None.
             **unused: What PEFT gives to all models of a task type, ``inputs_embeds=None`` and the like.
         """
         self._refuse_arguments(unused)
         config = self.config
         if pruned is None:
+            if self.training and gold_clusters is not None:
+                keep_all = retain_given(keep_all, gold_clusters)
             table = SpanTensors(span_begin, span_end, span_width, span_cases, span_mask, mention_scope)
             windows = input_ids, attention_mask, subword_positions
             pruned = self.prune(windows, table, span_limits, keep_all)
@@ -379,12 +383,13 @@ class CorefELModel(CorefELPreTrainedModel):
     ) -> CorefELOutput:
         scores = self.edge_scores(output)
         gold = GoldClustering(clusters.gather(1, index), entities.gather(1, index)).within(scores.mask)
+        scores, gold = without_what_is_not_learnt(self.head, scores, gold)
         gold, _ = gold.restrict_to_reachable(scores.candidate_rows, scores.mask)
         gold = gold.restrict_to_connected(scores)
         assert output.span_scores is not None
-        target = (clusters >= 0).float()
+        target, known = mention_targets(clusters, span_mask)
         losses = nn.functional.binary_cross_entropy_with_logits(output.span_scores.float(), target, reduction="none")
-        mention_loss = (losses * span_mask).sum() / len(losses)
+        mention_loss = (losses * known).sum() / len(losses)
         head_loss = self.head.loss(scores, gold).float()
         loss = self.config.mention_loss_weight * mention_loss + head_loss
         # A new output: what is set afterwards is an attribute only, lost where outputs are copied as dicts.

@@ -24,6 +24,7 @@ from .configuration.processor_settings import SETTINGS_FILE, read_settings, writ
 from .configuration.reading_settings import ReadingSettings
 from .configuration_corefel import CorefELConfig
 from .documents import Document, DocumentError
+from .documents.annotated_layers import NAME_SCOPES
 from .loading.adapters import place_of
 from .loading.foreign_code import loading_from
 from .loading.repositories import FINGERPRINT_FILE, HubOptions, checked_name, download_folder, upload_folder
@@ -315,6 +316,7 @@ class CorefELProcessor:
             entity_ids=found.entities.ids,
             entity_vectors=found.entities.vectors,
             warnings=warnings + found.warnings,
+            names_only=bool(settings.scope_names) and settings.scope_names[scope] in NAME_SCOPES,
         )
 
     def complete(self, documents: Sequence[EncodedDocument]) -> list[EncodedDocument]:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from hf_corefel.corpora import CorpusError, read_brat
+from hf_corefel.documents import AnnotatedLayers
 from little_corpora import surfaces
 
 TEXT = "Anna Berg of Oslo\nleft. She saw the city."
@@ -62,6 +63,9 @@ def test_links(tmp_path: Path) -> None:
     (document,) = read_brat(write(tmp_path, *MENTIONS, *links, "*\tEquiv T2 T4"))
     # Of a cluster that is linked to two databases the first counts; a page number gives way to the title.
     assert surfaces(document) == [("GND:1:2", ["Anna Berg"]), ("Q585", ["Oslo", "the city"]), ("Anna_M._Berg", ["She"])]
+    assert document.layers == AnnotatedLayers(links="some")
+    (bare,) = read_brat(write(tmp_path / "bare", *MENTIONS))
+    assert bare.layers == AnnotatedLayers(links=False)
     path = write(tmp_path, *MENTIONS, "*\tEquiv T2 T4", links[0], links[0].replace("T2", "T4").replace("Q585", "Q1"))
     with pytest.raises(CorpusError, match=r"a\.ann:7: cluster T2 is 'Q1' here and 'Q585' before; give it one entity"):
         list(read_brat(path))

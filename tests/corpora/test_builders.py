@@ -193,7 +193,8 @@ def test_every_builder_has_its_configurations_and_says_what_it_is() -> None:
             info = builder(config_name=config).info
             assert info.features["clusters"] and info.license and info.homepage.startswith("https://")
             assert "@" in info.citation and info.description
-    assert list(GumBuilder(config_name="all").info.features) == ["id", "text", "words", "clusters", "speakers"]
+    columns = ["id", "text", "words", "clusters", "speakers", "annotated"]
+    assert list(GumBuilder(config_name="all").info.features) == columns
 
 
 def test_a_changed_corpus_is_read_anew(dwie: Path, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from hf_corefel import Turn
 from hf_corefel.corpora import CorpusError, read_conll2012
+from hf_corefel.documents import AnnotatedLayers
 from little_corpora import surfaces
 
 LITBANK = """#begin document (novel); part 0
@@ -46,6 +47,7 @@ def test_litbank(tmp_path: Path) -> None:
     assert (document.id, document.text, document.speakers) == ("novel", "The mayor of Oslo\nShe left", None)
     assert [document.text[b:e] for b, e in document.words or []] == ["The", "mayor", "of", "Oslo", "She", "left"]
     assert surfaces(document) == [(None, ["The mayor of Oslo", "She"]), (None, ["Oslo"])]
+    assert document.layers == AnnotatedLayers(links=False)
 
 
 def test_ontonotes(tmp_path: Path) -> None:

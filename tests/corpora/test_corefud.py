@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from hf_corefel.corpora import CorpusError, detect_format, read_corefud, read_gum
+from hf_corefel.documents import AnnotatedLayers
 from little_corpora import surfaces
 
 
@@ -43,6 +44,7 @@ def test_parts_and_empty_nodes(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match="dropped") as caught:
         (read,) = read_corefud(path)
     assert read.text == "Anna says Berg left Berg's hat"
+    assert read.layers == AnnotatedLayers(links=False)
     assert [read.text[b:e] for b, e in read.words or []] == ["Anna", "says", "Berg", "left", "Berg", "'s", "hat"]
     # The mention of e4 ends at a word behind an empty node; that of e3 begins and ends at such, and has one word.
     assert surfaces(read) == [
@@ -69,6 +71,7 @@ def test_the_header_names_the_fields(tmp_path: Path, fields: str, opening: str) 
     path = write(tmp_path / "a.conllu", document("d", row(1, "Anna", f"Entity=({opening})", "PROPN")), fields=fields)
     (read,) = read_corefud(path)
     assert surfaces(read) == [("Anna_B.", ["Anna"])]
+    assert read.layers == AnnotatedLayers(links="some")
     assert detect_format(path) == ("gum" if fields.startswith("GRP") else "corefud")
     if fields.startswith("GRP"):
         assert list(read_gum(path)) == [read]

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from hf_corefel.corpora import CorpusError, corpus_statistics, read_annotations, read_docred
+from hf_corefel.documents import AnnotatedLayers
 from little_corpora import surfaces
 
 
@@ -32,6 +33,7 @@ def test_text_and_clusters(tmp_path: Path) -> None:
     assert (document.id, document.text) == ("Oslo", "Oslo has Lake One\nIn Oslo .")
     assert len(document.words or []) == 7
     assert surfaces(document) == [(None, ["Oslo", "Oslo"]), (None, ["Lake One"])]
+    assert document.layers == AnnotatedLayers(mentions="named", links=False)
 
 
 def test_the_commonest_code_is_the_entity(tmp_path: Path) -> None:
@@ -40,6 +42,7 @@ def test_the_commonest_code_is_the_entity(tmp_path: Path) -> None:
     item = article(sents=[list("abcde")], vertexSet=[places, [mention(0, 0, 2, wikidata_qcode=None)]])
     (document,) = read_docred(write(tmp_path / "linked_qcode.json", item))
     assert surfaces(document) == [("Q1", list("abcde")), (None, ["a b"])]
+    assert document.layers == AnnotatedLayers(mentions="named", links="some")
 
 
 def test_what_is_listed_twice_is_there_once_and_counted_as_published(tmp_path: Path) -> None:

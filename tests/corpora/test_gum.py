@@ -80,6 +80,7 @@ def test_the_mention_scope_is_taken_under_its_old_name(tmp_path: Path) -> None:
 
 def test_text_words_and_clusters(tmp_path: Path) -> None:
     (document,) = read_gum(write(tmp_path / "GUM_news_mayor.conllu", HEAD + BODY))
+    assert (document.layers.mentions, document.layers.clusters, document.layers.links) == ("all", True, "some")
     assert (document.id, document.text) == ("GUM_news_mayor", TEXT)
     # The parts of "isn't" do not spell it, so that it is one word; those of "Bergen’s" do.
     assert [TEXT[begin:end] for begin, end in document.words or []] == [

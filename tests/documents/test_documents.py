@@ -102,7 +102,10 @@ ERRORS: list[tuple[Callable[[], Any], str]] = [
     (document(mentions=[], spans=[]), "document 'd1'.spans: give either mentions"),
     # mention scope
     *(
-        (make(mention_scope=value), "document 'd1'.mention_scope: expected 'named' or 'all', or None for the model's")
+        (
+            make(mention_scope=value),
+            "document 'd1'.mention_scope: expected 'named' or 'all' or 'entities', or None for the model's",
+        )
         for make in (document, document_from)
         for value in ("names", "", "NAMED", True, ["all"])
     ),

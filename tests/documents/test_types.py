@@ -114,7 +114,8 @@ def assert_is(value: Any, kind: Any, where: str = "value") -> None:
     elif origin is Literal:
         assert value in get_args(kind), f"{where}: {value!r}"
     elif get_args(kind):
-        assert type(value) in get_args(kind), f"{where}: {value!r}"
+        literals = [each for part in get_args(kind) if get_origin(part) is Literal for each in get_args(part)]
+        assert type(value) in get_args(kind) or value in literals, f"{where}: {value!r}"
     else:
         assert type(value) is kind, f"{where}: {value!r}"
 
@@ -164,6 +165,7 @@ def test_documents_have_the_keys_of_their_type() -> None:
         clusters=[Cluster((Mention(0, 9),), "Anna_Berg"), Cluster((Mention(14, 18),))],
         mention_scope="all",
         speakers=[Turn(0, 9, "Moss")],
+        annotated={"mentions": "given", "links": "some"},
     )
     spans = Document("Oslo", spans=[(0, 4)])
     for document in (full, spans, Document("")):

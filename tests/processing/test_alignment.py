@@ -3,8 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hf_corefel.documents import Cluster, Mention
+from hf_corefel.documents import AnnotatedLayers, Cluster, Mention
 from hf_corefel.processing.alignment import Alignment, AlignmentReport, align_clusters
+from hf_corefel.utils.gold_codes import FREE, LEFT_OUT, NOT_KNOWN
 
 # Five spans; what the rows of candidates hold, by name.
 OFFSETS = np.array([[0, 4], [0, 9], [5, 9], [10, 12], [13, 20]])
@@ -133,3 +134,39 @@ def test_mentions_within_others_of_their_cluster(
     cores = np.zeros_like(OFFSETS)
     aligned = align_clusters([cluster(entity, *offsets)], OFFSETS, CANDIDATES, ENTITIES, cores)
     assert aligned.report.mentions_cut_off == 0
+
+
+GOLD = [cluster("Anna", (0, 4), (0, 9)), cluster("Anna", (13, 20)), cluster(None, (5, 9))]
+
+
+@pytest.mark.parametrize(
+    ("layers", "clusters", "entities"),
+    [
+        # Clusters of one entity are one, and the fourth span is no gold mention.
+        ({}, [0, 0, 2, -1, 0], [0, 0, -1, -1, 0]),
+        ({"links": False}, [0, 0, 2, -1, 1], [NOT_KNOWN, NOT_KNOWN, NOT_KNOWN, -1, NOT_KNOWN]),
+        ({"links": "some"}, [0, 0, 2, -1, 0], [0, 0, NOT_KNOWN, -1, 0]),
+        ({"clusters": False}, [0, 0, NOT_KNOWN, -1, 0], [0, 0, -1, -1, 0]),
+        ({"clusters": False, "links": "some"}, [0, 0, NOT_KNOWN, -1, 0], [0, 0, NOT_KNOWN, -1, 0]),
+        ({"clusters": False, "links": False}, [NOT_KNOWN] * 3 + [-1, NOT_KNOWN], [NOT_KNOWN] * 3 + [-1, NOT_KNOWN]),
+        ({"mentions": "named"}, [0, 0, 2, FREE, 0], [0, 0, -1, -1, 0]),
+        ({"mentions": "given"}, [0, 0, 2, LEFT_OUT, 0], [0, 0, -1, -1, 0]),
+    ],
+)
+def test_layers_that_are_not_annotated(layers: dict[str, object], clusters: list[int], entities: list[int]) -> None:
+    aligned = align_clusters(GOLD, OFFSETS, CANDIDATES, ENTITIES, layers=AnnotatedLayers.from_dict(layers))
+    assert (aligned.clusters.tolist(), aligned.entities.tolist()) == (clusters, entities)
+
+
+def test_names_are_all_there_is_where_names_are_wanted() -> None:
+    layers = AnnotatedLayers(mentions="named")
+    aligned = align_clusters(GOLD, OFFSETS, CANDIDATES, ENTITIES, layers=layers, names_only=True)
+    assert aligned.clusters.tolist() == align(*GOLD).clusters.tolist()
+
+
+def test_mentions_of_an_entity_out_of_reach_are_one_cluster_too() -> None:
+    """They corefer, whatever they are linked to and whatever is annotated."""
+    gold = [cluster("Bergen", (0, 4)), cluster("Bergen", (5, 9)), cluster("Oslo", (13, 20))]
+    aligned = align_clusters(gold, OFFSETS, CANDIDATES, ENTITIES, layers=AnnotatedLayers(clusters=False))
+    assert aligned.clusters.tolist() == [0, -1, 0, -1, 1]
+    assert aligned.entities.tolist() == [-1, -1, -1, -1, 2]

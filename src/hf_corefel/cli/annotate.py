@@ -48,6 +48,7 @@ class MentionScope(StrEnum):
 
     NAMED = "named"
     ALL = "all"
+    ENTITIES = "entities"
 
 
 # Words of a document unless told otherwise.

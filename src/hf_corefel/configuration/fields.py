@@ -166,8 +166,9 @@ FIELDS: dict[str, ConfigField] = {
         None,
         ("processor", "model"),
         "Which mentions are wanted, by name (``named``: names only, ``all``: with pronouns and "
-        "descriptions), each with its own `SCOPE_FIELDS` where they differ from the fields above. The scope "
-        "of a document is an input of the model; documents that name none have ``named`` where there is "
+        "descriptions, ``entities``: names without demonyms, dates and roles), each with its own "
+        "`SCOPE_FIELDS` where they differ from the fields above. The scope of a document is an input of the "
+        "model; documents that name none have ``named`` where there is "
         "one. None: there is one scope.",
     ),
     "scope_embedding_size": ConfigField(

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
-from ..documents import Document, DocumentError, Offsets
+from ..documents import AnnotatedLayers, Document, DocumentError, Offsets
 from .errors import CorpusError, numbered_lines, raise_or_warn
 from .grouping import Groups
 from .locating import corpus_folder
@@ -62,6 +62,7 @@ def read_brat(
     ``Wikipedia:Oslo`` and ``Wikidata:Q585`` give ``Oslo`` and ``Q585``, another database's name stays before it; where
     Wikipedia's is a page number, it is the title that follows. Of a cluster the database that is first named counts; an
     id of Wikidata beside it is its ``wikidata``.
+    ``Document.annotated`` says that no links are annotated where there is no ``N`` line, and some where there is one.
 
     Mentions in several fragments are left out with a warning, unless white space alone is between these, as where brat
     cuts a mention at the end of a line. Two mentions at one place are one.
@@ -104,7 +105,8 @@ def _read_file(file: Path, relations: frozenset[str], strict: bool) -> Document:
         if line.strip():
             annotation.read(number, line)
     try:
-        return Document(text, file.stem, clusters=annotation.groups(strict).clusters())
+        layers = AnnotatedLayers(links="some" if annotation.links else False)
+        return Document(text, file.stem, clusters=annotation.groups(strict).clusters(), annotated=layers)
     except DocumentError as error:
         raise CorpusError(f"{file}: {error}") from error
 

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import datasets
 
 from ..documents import Document
+from ..documents.features import LAYERS
 from .aida import AIDA_FILE, read_aida
 from .aida_plus import read_aida_plus
 from .dwie import development_split, read_dwie
@@ -35,16 +36,19 @@ __all__ = [
 
 
 # That no speakers are known is not the same as that nobody speaks, and likewise with words.
-_NULLABLE = ("speakers", "words")
+_NULLABLE = ("speakers", "words", "annotated")
 
 
-def document_features(*, words: bool = False, candidates: bool = False, speakers: bool = False) -> Any:
+def document_features(
+    *, words: bool = False, candidates: bool = False, speakers: bool = False, annotated: bool = False
+) -> Any:
     """The columns of a corpus, as `Document.to_dict` names them; offsets are code points, end exclusive.
 
     Args:
         words: With the column ``words``, pairs of begin and end.
         candidates: With the column ``candidates``, the corpus' own lists.
         speakers: With the column ``speakers``, who says what; null where nobody is known.
+        annotated: With the column ``annotated``, which layers are; null where all are.
     """
     whole, string = datasets.Value("int64"), datasets.Value("string")
     mention = {"begin": whole, "end": whole, "text": string}
@@ -57,6 +61,8 @@ def document_features(*, words: bool = False, candidates: bool = False, speakers
     columns["clusters"] = [{"entity": string, "mentions": [mention]}]
     if speakers:
         columns["speakers"] = [{"begin": whole, "end": whole, "speaker": string}]
+    if annotated:
+        columns["annotated"] = LAYERS
     return datasets.Features(columns)
 
 
@@ -321,7 +327,7 @@ class GumBuilder(CorpusBuilder):
     DEFAULT_CONFIG_NAME = "all"
 
     def _features(self) -> Any:
-        return document_features(words=True, speakers=True)
+        return document_features(words=True, speakers=True, annotated=True)
 
     def _documents(self, split: str) -> Iterator[Document]:
         config = self.config

@@ -17,7 +17,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..documents import Document, DocumentError, Turn
+from ..documents import AnnotatedLayers, Document, DocumentError, Turn
 from .errors import CorpusError, numbered_lines, raise_or_warn
 from .grouping import Groups
 from .locating import corpus_folder
@@ -34,6 +34,7 @@ _BRACKET = re.compile(r"(\()?([^()|\s]+)(\))?")
 _NOTHING = ("-", "_", "*", "")
 _LEAST_COLUMNS = 12
 _WORD, _SPEAKER = 3, 9
+_LAYERS = AnnotatedLayers(links=False)
 # How the Penn Treebank, and so OntoNotes, writes what its parses use themselves.
 _ESCAPES = {
     "-LRB-": "(",
@@ -54,7 +55,8 @@ def read_conll2012(path: str | Path, split: str = "all", *, strict: bool = True)
     The text is the tokens joined by one space and the sentences joined by one line feed, for the format has no other;
     ``Document.words`` are the tokens, ``Document.speakers`` the turns where the tenth column names speakers. In lines
     without tabs brackets and the full stops of OntoNotes (``-LRB-``, ``/.``) are written as they are. The id is the
-    name of the document; that of later parts ends in ``_part_001`` and so on.
+    name of the document; that of later parts ends in ``_part_001`` and so on. No links are annotated, which
+    ``Document.annotated`` says.
 
     Args:
         path: A file, or a folder of files (``*.conll``, ``*_conll``, ``*.conll2012``), or of folders ``train``,
@@ -196,7 +198,9 @@ class _Part:
                 raise CorpusError(f"{self.file}:{opened[-1][1]}: the mention ({group} is not closed; close it with )")
         clusters, turns = self.groups.clusters(), self.turns or None
         try:
-            return Document(self.tokens.text, self.name, self.tokens.words, clusters=clusters, speakers=turns)
+            return Document(
+                self.tokens.text, self.name, self.tokens.words, clusters=clusters, speakers=turns, annotated=_LAYERS
+            )
         except DocumentError as error:
             raise CorpusError(f"{self.file}:{self.line}: {error}") from error
 

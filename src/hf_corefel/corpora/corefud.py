@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote
 
-from ..documents import Document, DocumentError
+from ..documents import AnnotatedLayers, Document, DocumentError
 from .conllu import ConlluDocument, Token, conllu_documents, entity_fields_of
 from .errors import CorpusError, raise_or_warn
 from .grouping import Groups
@@ -43,7 +43,8 @@ def read_corefud(
     """Read the documents of CoNLL-U files with coreference, in the order of the names of the files.
 
     The text is put together from the tokens (see `conllu_documents`); ``Document.words`` are the tokens. Entities are
-    the field ``identity``, unquoted and with underscores.
+    the field ``identity``, unquoted and with underscores; ``Document.annotated`` says that no links are annotated where
+    there is no such field, and some where there is.
 
     Args:
         path: A file, or a folder of ``*.conllu``; or one up to two levels above it.
@@ -128,7 +129,8 @@ class _Entities:
         source = self.source
         clusters, turns = self.groups.clusters(), source.turns or None
         try:
-            return Document(source.text, id=source.id, words=source.words, clusters=clusters, speakers=turns)
+            layers = AnnotatedLayers(links="some" if "identity" in (source.entity_fields or ()) else False)
+            return Document(source.text, source.id, source.words, clusters=clusters, speakers=turns, annotated=layers)
         except DocumentError as error:
             raise CorpusError(f"{self.path}: {error}") from error
 

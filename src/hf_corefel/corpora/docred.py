@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ..documents import Cluster, Document, DocumentError, Mention, Offsets
+from ..documents import AnnotatedLayers, Cluster, Document, DocumentError, Mention, Offsets
 from .article_annotation import ArticleAnnotation
 from .errors import CorpusError, raise_or_warn
 from .grouping import Groups
@@ -37,7 +37,8 @@ def read_docred(path: str | Path, split: str = "all", *, strict: bool = True) ->
     The text is the tokens joined by one space and the sentences joined by one line feed, for the corpus has no other;
     ``Document.words`` are the tokens. A cluster's entity is the Wikidata item that most of its mentions are coded as,
     of equal numbers the first; NIL without a code. A mention that the corpus lists twice is there once; where it lists
-    one in two clusters the first keeps it, with a warning.
+    one in two clusters the first keeps it, with a warning. ``Document.annotated`` says that names alone are annotated,
+    and that some links are where there is a code, and none where there is not.
 
     Args:
         path: A file, or a folder of ``*.json``; or one up to two levels above it. Of folders only the files of this
@@ -143,10 +144,12 @@ def _document(item: Any, where: str) -> Document:
     groups = Groups()
     for cluster, (begin, end), _ in listed:
         groups.add(cluster, begin, end, f"{where}.vertexSet[{cluster}]")
-    for cluster, entity in _entities(listed).items():
+    entities = _entities(listed)
+    for cluster, entity in entities.items():
         groups.link(cluster, entity, where)
+    layers = AnnotatedLayers(mentions="named", links="some" if entities else False)
     try:
-        return Document(tokens.text, title, tokens.words, clusters=groups.clusters())
+        return Document(tokens.text, title, tokens.words, clusters=groups.clusters(), annotated=layers)
     except DocumentError as error:
         raise CorpusError(f"{where}: {error}") from error
 

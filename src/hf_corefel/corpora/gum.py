@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote
 
-from ..documents import Cluster, Document, DocumentError, Mention
+from ..documents import AnnotatedLayers, Cluster, Document, DocumentError, Mention
 from ..moved import renamed_argument
 from .conllu import ConlluDocument, Token, conllu_documents, entity_fields_of
 from .errors import CorpusError, numbered_lines, raise_or_warn
@@ -34,6 +34,8 @@ _BRACKET = re.compile(r"\([^()]*\)?|[^()]+\)")
 _PART = re.compile(r"\[\d+/\d+\]")
 _FIELDS = ("GRP", "etype", "infstat", "salience", "centering", "minspan", "link", "identity")
 _MINSPAN = _FIELDS.index("minspan")
+# Names are linked, and of other clusters nobody says what they are.
+_LAYERS = AnnotatedLayers(links="some")
 
 
 @renamed_argument("mentions", "mention_scope")
@@ -47,7 +49,8 @@ def read_gum(
     warning.
 
     ``Document.mention_scope`` is left unset, which means a model's default. To train or score a model with scopes on
-    all mentions it must be set to "all": ``dataclasses.replace(document, mention_scope="all")``.
+    all mentions it must be set to "all": ``dataclasses.replace(document, mention_scope="all")``. Some links are
+    annotated, which ``Document.annotated`` says.
 
     Args:
         folder: The corpus (the folder with ``splits.md`` and ``dep``, or one up to two levels above it), its folder
@@ -196,7 +199,14 @@ def _document(source: ConlluDocument, path: Path, scope: MentionScope, strict: b
     ]
     clusters.sort(key=lambda cluster: cluster.mentions[0].offsets)
     try:
-        return Document(source.text, id=source.id, words=source.words, clusters=clusters, speakers=source.turns or None)
+        return Document(
+            source.text,
+            id=source.id,
+            words=source.words,
+            clusters=clusters,
+            speakers=source.turns or None,
+            annotated=_LAYERS,
+        )
     except DocumentError as error:
         raise CorpusError(f"{path}: {error}") from error
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..documents import Document
-from ..documents.schema import MENTION_SCOPES
 from ..utils.registry import Registry
 from .article_annotation import ArticleAnnotation
 
@@ -80,13 +79,17 @@ class CorpusSpec:
         return f"{self.name} ({self.expects})" if self.expects else self.name
 
 
+# What readers are asked for; a document's own scope may be another.
+_SCOPES = ("named", "all")
+
+
 def _check(name: str, item: Any) -> None:
     if not isinstance(item, CorpusSpec):
         raise TypeError(f"corpus {name!r}: expected a CorpusSpec, got {type(item).__name__}")
     if item.name != name:
         raise ValueError(f"corpus {name!r}: its spec is named {item.name!r}; give both one name")
-    if not item.scopes or not set(item.scopes) <= set(MENTION_SCOPES):
-        raise ValueError(f"corpus {name!r}: scopes has one or both of {MENTION_SCOPES}; got {item.scopes!r}")
+    if not item.scopes or not set(item.scopes) <= set(_SCOPES):
+        raise ValueError(f"corpus {name!r}: scopes has one or both of {_SCOPES}; got {item.scopes!r}")
     readers = {"read_gold": {"strict": True, **({"mention_scope": "all"} if len(item.scopes) > 1 else {})}}
     readers |= {"read_annotations": {"strict": True}, "read_texts": {}}
     for field, options in readers.items():

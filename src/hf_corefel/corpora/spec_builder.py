@@ -55,7 +55,7 @@ class SpecBuilder(CorpusBuilder):
         cls.DEFAULT_CONFIG_NAME = names[0]
 
     def _features(self) -> Any:
-        return document_features(words=True, speakers=True)
+        return document_features(words=True, speakers=True, annotated=True)
 
     def _own_splits(self) -> dict[str, str]:
         """The splits of which something is there, with the corpus' own names."""

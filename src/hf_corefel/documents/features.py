@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from datasets import Features, Value
 
-__all__ = ["DOCUMENT_FEATURES", "RESULT_FEATURES", "result_features"]
+__all__ = ["DOCUMENT_FEATURES", "LAYERS", "RESULT_FEATURES", "result_features"]
 
 _WHOLE, _STRING, _NUMBER = Value("int64"), Value("string"), Value("float64")
 _OFFSETS = [[_WHOLE]]
@@ -36,6 +36,8 @@ _CLUSTERS = [
     }
 ]
 
+# Links may be true, false or "some", and a column has one type; `Document.from_dict` reads "True" as true.
+LAYERS = {"mentions": _STRING, "clusters": Value("bool"), "links": _STRING}
 
 _CLUSTERINGS = [{"clusters": _CLUSTERS, "log_probability": _NUMBER}]
 
@@ -85,5 +87,6 @@ DOCUMENT_FEATURES = Features(
         "clusters": _CLUSTERS,
         "mention_scope": _STRING,
         "speakers": [{"begin": _WHOLE, "end": _WHOLE, "speaker": _STRING}],
+        "annotated": LAYERS,
     }
 )

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, cast
 
+from .annotated_layers import AnnotatedLayers, check_layers
 from .checks import (
     DocumentError,
     Offsets,
@@ -47,7 +48,7 @@ from .mentions import (
 )
 from .plain_values import plain, plain_whole
 from .speaker_turns import Turn, check_turns
-from .types import DocumentData, DocumentResult
+from .types import AnnotatedData, DocumentData, DocumentResult
 from .views import ResultViews, as_result
 from .word_map import WordMap, join_words
 
@@ -55,6 +56,7 @@ __all__ = [
     "MENTION_SCOPES",
     "Alternative",
     "AnnotatedDocument",
+    "AnnotatedLayers",
     "Candidate",
     "Chain",
     "Cluster",
@@ -69,7 +71,8 @@ __all__ = [
     "check_mention_scope",
 ]
 
-MENTION_SCOPES = ("named", "all")
+# A scope that is added stands at the end: models number those that they have in this order.
+MENTION_SCOPES = ("named", "all", "entities")
 
 
 def check_mention_scope(value: Any, where: str) -> str | None:
@@ -81,7 +84,8 @@ def check_mention_scope(value: Any, where: str) -> str | None:
     return value
 
 
-_FIELDS = ("id", "text", "words", "mentions", "spans", "candidates", "clusters", "mention_scope", "speakers")
+_OFFSETS = ("words", "mentions", "spans")
+_FIELDS = ("id", "text", *_OFFSETS, "candidates", "clusters", "mention_scope", "speakers", "annotated")
 _RESULT_FIELDS = ("id", "text", "clusters", "warnings", "resolved_text", "word_offsets", "samples", "clusterings")
 _CLUSTERINGS = ("samples", "clusterings")
 
@@ -99,16 +103,20 @@ class Document:
         candidates: Given candidates of a span, by its offsets; they replace the knowledge base's there.
         clusters: The gold annotation, read by training and evaluation only; None when there is none.
         mention_scope: Which mentions are wanted, and annotated in ``clusters``: ``"named"`` for names only, as in
-            DWIE and AIDA, or ``"all"`` for every mention with pronouns and descriptions, as in GUM; None takes the
-            model's default.
+            DWIE and AIDA, ``"all"`` for every mention with pronouns and descriptions, as in GUM, or ``"entities"`` for
+            names of people, places, organisations, works, products and events, without demonyms, dates or roles; None
+            takes the model's default.
         speakers: Who says what, as `Turn`s or their dicts, for models with `CorefELConfig.use_speakers`; None reads
             turns and quotations off the text (`hf_corefel.processing.turns`), an empty list says that nobody speaks.
+        annotated: Which layers of the gold annotation are there, as `AnnotatedLayers` or their dict; None for all of
+            them. Training sums over what is not.
         extra: Other fields of the row that the document was made from. The model does not read them; they go back into
             `to_dict`, and `CorefELPipeline.annotate` and ``hf-corefel annotate`` carry them over to the result.
 
     Raises:
         DocumentError: When offsets are out of range, empty or duplicated, a mention is in two clusters,
-            words overlap, turns cross, a given surface differs from the text, or there is no such mention scope.
+            words overlap, turns cross, a given surface differs from the text, or there is no such mention scope or
+            layer.
 
     Example:
         >>> from hf_corefel import Document
@@ -126,6 +134,7 @@ class Document:
     mention_scope: str | None = None
     speakers: list[Turn] | None = None
     extra: dict[str, Any] = field(default_factory=dict)
+    annotated: AnnotatedLayers | AnnotatedData | None = None
 
     def __post_init__(self) -> None:
         where = self.name
@@ -154,12 +163,18 @@ class Document:
             self.clusters = check_clusters(self.clusters, self.text, f"{where}.clusters")
         if self.speakers is not None:
             self.speakers = check_turns(self.speakers, length, f"{where}.speakers")
+        self.annotated = check_layers(self.annotated, f"{where}.annotated")
         self.extra = _others(self.extra, _FIELDS)
 
     @property
     def name(self) -> str:
         """How messages call this document."""
         return name_of(self)
+
+    @property
+    def layers(self) -> AnnotatedLayers:
+        """Which layers of the gold annotation are there."""
+        return check_layers(self.annotated, f"{self.name}.annotated") or AnnotatedLayers()
 
     @classmethod
     def from_words(cls, words: Sequence[str], spaces: Sequence[bool] | None = None, **fields: Any) -> Document:
@@ -188,13 +203,14 @@ class Document:
             for (begin, end), items in self.candidates.items()
         ]
         data: dict[str, Any] = {"id": self.id, "text": self.text}
-        for name in ("words", "mentions", "spans"):
+        for name in _OFFSETS:
             offsets = getattr(self, name)
             data[name] = None if offsets is None else [list(item) for item in offsets]
         data["candidates"] = candidates or None
         data["clusters"] = None if self.clusters is None else [cluster.to_dict() for cluster in self.clusters]
         data["mention_scope"] = self.mention_scope
         data["speakers"] = None if self.speakers is None else [turn.to_dict() for turn in self.speakers]
+        data["annotated"] = None if self.annotated is None else self.layers.to_dict()
         return cast(DocumentData, {**prune(data, set(data) - {"text"}), **self.extra})
 
     @classmethod
@@ -227,7 +243,7 @@ class Document:
             clusters=None if clusters is None else clusters_from(clusters, where),
             extra=_extra(data, _FIELDS, extra),
             id=plain_whole(or_none(data, "id")),
-            **{name: or_none(data, name) for name in ("words", "mentions", "spans", "mention_scope", "speakers")},
+            **{name: or_none(data, name) for name in (*_OFFSETS, "mention_scope", "speakers", "annotated")},
         )
 
 

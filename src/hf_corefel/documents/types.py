@@ -18,6 +18,7 @@ from typing import Literal, NotRequired, TypedDict
 
 __all__ = [
     "AlternativeResult",
+    "AnnotatedData",
     "CandidateData",
     "ClusterData",
     "ClusterResult",
@@ -154,6 +155,14 @@ class ClusterData(TypedDict):
     alternatives: NotRequired[list[AlternativeResult]]
 
 
+class AnnotatedData(TypedDict):
+    """Which layers of a document are annotated, as `AnnotatedLayers.to_dict` gives it."""
+
+    mentions: NotRequired[Literal["all", "named", "given"]]
+    clusters: NotRequired[bool]
+    links: NotRequired[bool | Literal["some"]]
+
+
 class DocumentData(TypedDict):
     """A document, as `Document.to_dict` gives it; offsets are ``[begin, end]``."""
 
@@ -164,5 +173,6 @@ class DocumentData(TypedDict):
     spans: NotRequired[list[list[int]]]
     candidates: NotRequired[list[SpanCandidatesData]]
     clusters: NotRequired[list[ClusterData]]
-    mention_scope: NotRequired[Literal["named", "all"]]
+    mention_scope: NotRequired[Literal["named", "all", "entities"]]
     speakers: NotRequired[list[TurnData]]
+    annotated: NotRequired[AnnotatedData]

@@ -29,7 +29,7 @@ class Brat(Writer):
     folder = True
 
     def files(self, document: AnyDocument, losses: Losses) -> Mapping[str, str | bytes]:
-        count_losses(document, losses, {"entity", "wikidata"})
+        count_losses(document, losses, {"entity", "wikidata", "annotated"})
         return {".txt": document.text, ".ann": _annotation(document, losses)}
 
     def read(self, path: Path) -> Iterator[AnyDocument]:

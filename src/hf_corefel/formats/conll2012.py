@@ -27,7 +27,7 @@ class Conll2012(Writer):
 
     def write(self, documents: Iterable[AnyDocument], losses: Losses) -> Iterator[str]:
         for number, document in enumerate(documents, start=1):
-            count_losses(document, losses, {"words", "speakers"})
+            count_losses(document, losses, {"words", "speakers", "annotated"})
             yield _block(document, number, losses)
 
     def read(self, path: Path) -> Iterator[AnyDocument]:

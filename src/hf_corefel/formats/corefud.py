@@ -37,7 +37,7 @@ class CorefUD(Writer):
     def write(self, documents: Iterable[AnyDocument], losses: Losses) -> Iterator[str]:
         for number, given in enumerate(documents, start=1):
             document = without_surrogates(given, losses)
-            count_losses(document, losses, {"words", "entity", "speakers"})
+            count_losses(document, losses, {"words", "entity", "speakers", "annotated"})
             yield _block(document, number, losses)
 
     def read(self, path: Path) -> Iterator[AnyDocument]:

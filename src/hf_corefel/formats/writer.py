@@ -246,6 +246,7 @@ _KINDS = {
     "spans": "given mentions and spans",
     "words": "given splits into words",
     "mention_scope": "mention scopes",
+    "annotated": "statements of which layers are annotated",
     "extra": "other fields",
 }
 
@@ -260,7 +261,7 @@ def count_losses(document: AnyDocument, losses: Losses, keeps: Iterable[str] = (
             ``"entity"``, ``"url"``, ``"wikidata"``, ``"type"``, ``"probability"``, ``"link_probability"``,
             ``"alternatives"``, ``"parent"``, ``"warnings"``, ``"resolved_text"``, ``"samples"``, ``"clusterings"``,
             ``"speakers"``, ``"candidates"``, ``"spans"`` (given mentions too), ``"words"``, ``"mention_scope"``,
-            ``"extra"``.
+            ``"annotated"``, ``"extra"``.
     """
     kept = set(keeps)
     clusters = clusters_of(document)
@@ -290,6 +291,7 @@ def count_losses(document: AnyDocument, losses: Losses, keeps: Iterable[str] = (
         found["candidates"] = len(document.candidates)
         found["spans"] = len(document.mentions or ()) + len(document.spans or ())
         found["mention_scope"] = document.mention_scope is not None
+        found["annotated"] = document.annotated is not None
     for kind, number in found.items():
         if kind not in kept:
             losses.count(_KINDS[kind], number)

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import torch
 from torch import Tensor, nn
 
+from ..documents import AnnotatedLayers
 from ..moved import renamed_argument
 from ..trees import EdgeMarginals, EntityMarginals
 from ..trees.precision import of_device
@@ -124,6 +125,8 @@ class Head(ABC):
         antecedents_only: Whether it reads pair scores of earlier parents only, which halves the work on pairs.
         links: Whether it links clusters to entities, so that training needs entities within reach.
         finds_nil: Whether a mention may be without an entity; where not, a span without one is no mention.
+        learns_from_gaps: Whether its loss reads the codes of gold that is not known; see `GoldClustering`. Where not,
+            documents whose annotation has gaps give it no loss. Not inherited by a head with a loss of its own.
 
     Raises:
         ValueError: If there is no such option, or it has a bad value.
@@ -141,7 +144,14 @@ class Head(ABC):
     antecedents_only: ClassVar[bool] = False
     links: ClassVar[bool] = True
     finds_nil: ClassVar[bool] = True
+    learns_from_gaps: ClassVar[bool] = False
     needs: frozenset[str] = frozenset()
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        # A loss of its own is not the one that reads gaps.
+        if "loss" in cls.__dict__ and "learns_from_gaps" not in cls.__dict__:
+            cls.learns_from_gaps = False
 
     def __init__(self, **options: Any) -> None:
         for name, option in self.options.items():
@@ -163,6 +173,12 @@ class Head(ABC):
             TypeError: When the head has no such score.
         """
         raise TypeError(f"{type(self).__name__}.make_scorer: own_scores names {name!r}, and the head makes none")
+
+    def reason_to_leave_out(self, layers: AnnotatedLayers) -> str | None:
+        """Return why the head learns nothing from documents with these layers, as a part of a sentence; else None."""
+        if layers == AnnotatedLayers() or self.learns_from_gaps:
+            return None
+        return "its loss takes complete annotation only"
 
     @abstractmethod
     def loss(self, scores: EdgeScores, gold: GoldClustering) -> Tensor:

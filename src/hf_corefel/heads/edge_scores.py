@@ -14,6 +14,7 @@ from torch import Tensor
 
 from ..moved import renamed_argument, renamed_attribute, renamed_field
 from ..trees.precision import has_float64
+from ..utils.gold_codes import FREE, LEFT_OUT, NOT_KNOWN
 
 __all__ = ["ROOT_SCORES", "EdgeScores", "GoldClustering"]
 
@@ -184,6 +185,9 @@ class EdgeScores:
 class GoldClustering:
     """Gold clusters and links of the retained spans.
 
+    Where the annotation has gaps, codes of `hf_corefel.utils.gold_codes` stand in place of clusters and entities. Spans
+    of one known entity are one cluster, and have its number also where clusters are not annotated.
+
     Attributes:
         cluster_ids: int64 [B, N]; spans with the same id >= 0 are one cluster, -1 is no gold mention.
         entity_rows: Row of the gold entity of the span's cluster, int64 [B, N]; -1 is NIL or out of reach.
@@ -201,8 +205,29 @@ class GoldClustering:
 
     def within(self, mask: Tensor) -> GoldClustering:
         """The same gold with -1 at masked spans (mask: bool [B, N]) and no entity at non-mentions."""
-        mentions = mask & (self.cluster_ids >= 0)
+        mentions = mask & (self.cluster_ids != -1)
         return GoldClustering(self.cluster_ids.masked_fill(~mentions, -1), self.entity_rows.masked_fill(~mentions, -1))
+
+    @property
+    def left_out(self) -> Tensor:
+        """Which spans take no part in the loss, bool [B, N]."""
+        return self.cluster_ids == LEFT_OUT
+
+    @property
+    def is_free(self) -> Tensor:
+        """Of which spans neither cluster nor link is known, bool [B, N]."""
+        unknown = (self.cluster_ids == NOT_KNOWN) & (self.entity_rows == NOT_KNOWN)
+        return unknown | (self.cluster_ids == FREE)
+
+    @property
+    def has_unknown_link(self) -> Tensor:
+        """Of which spans the link is not known, bool [B, N]."""
+        return self.is_free | ((self.cluster_ids >= 0) & (self.entity_rows == NOT_KNOWN))
+
+    @property
+    def has_gaps(self) -> Tensor:
+        """In which documents not everything is known of each span, bool [B]."""
+        return ((self.cluster_ids < -1) | self.has_unknown_link).any(dim=1)
 
     @renamed_argument("entity_ids", "candidate_rows")
     def restrict_to_reachable(self, candidate_rows: Tensor, mask: Tensor) -> tuple[GoldClustering, int]:
@@ -223,13 +248,15 @@ class GoldClustering:
         # A cluster is counted at its first span: the one without an earlier span of the same cluster.
         first = linked & ~torch.tril(same, diagonal=-1).any(dim=-1)
         unreachable = int((first & ~reachable).sum())
-        return GoldClustering(gold.cluster_ids, gold.entity_rows.masked_fill(~reachable, -1)), unreachable
+        return GoldClustering(gold.cluster_ids, gold.entity_rows.masked_fill(linked & ~reachable, -1)), unreachable
 
     def restrict_to_connected(self, scores: EdgeScores) -> GoldClustering:
         """Take clusters apart whose spans no tree can hold together, because edges between them are forbidden.
 
         A part is what edges connect; parts that have the gold entity among their candidates hang from it together.
-        Every other part is a NIL cluster of its own. To be called on reachable gold.
+        Every other part is a NIL cluster of its own. A cluster whose link is not known stays whole where an entity is a
+        candidate of each part; otherwise each part is a cluster of its own, with a link that is not known. To be called
+        on reachable gold.
         """
         if scores.forbidden is None:
             return self
@@ -251,12 +278,36 @@ class GoldClustering:
         direct = gold.correct_candidates(scores.candidate_rows).any(dim=-1)
         together = part.unsqueeze(2) == part.unsqueeze(1)
         linked = (together & same & direct.unsqueeze(1)).any(dim=-1)
+        linked = linked | self._hang_from_one(scores, same, together)
         # Parts that keep their cluster: those with the entity; where there is no entity, that of the first span.
         first = torch.where(same, part.unsqueeze(1), count).amin(dim=-1)
         keeps = linked | ((gold.entity_rows < 0) & (part == first))
         above = int(gold.cluster_ids.max()) + 1
         cluster_ids = torch.where(mentions & ~keeps, above + part, gold.cluster_ids)
-        return GoldClustering(cluster_ids, gold.entity_rows.masked_fill(~keeps, -1))
+        return GoldClustering(
+            cluster_ids, gold.entity_rows.masked_fill(mentions & ~keeps & (gold.entity_rows >= 0), -1)
+        )
+
+    def _hang_from_one(self, scores: EdgeScores, same: Tensor, together: Tensor) -> Tensor:
+        """Whether an unknown link may hold all parts of a span's cluster: an entity that each of them has, bool [B, N].
+
+        Args:
+            scores: Where the candidates are.
+            same: Whether two spans are of one cluster, bool [B, N, N].
+            together: Whether they are of one part of it, likewise.
+        """
+        unknown = (self.cluster_ids >= 0) & (self.entity_rows == NOT_KNOWN) & scores.mask
+        found = torch.zeros_like(unknown)
+        for b in unknown.any(dim=1).nonzero().flatten().tolist():
+            # What the clusters with known links have, the others have not.
+            taken = self.entity_rows[b][(self.cluster_ids[b] >= 0) & (self.entity_rows[b] >= 0)]
+            rows = scores.candidate_rows[b].masked_fill(torch.isin(scores.candidate_rows[b], taken), -1)
+            entities = torch.unique(rows[rows >= 0])
+            has = (rows.unsqueeze(-1) == entities).any(dim=1) & scores.mask[b].unsqueeze(-1)
+            of_part = ((together[b] & same[b]).to(torch.float32) @ has.to(torch.float32)) > 0
+            of_all = (same[b].to(torch.float32) @ (~of_part).to(torch.float32)) == 0
+            found[b] = unknown[b] & of_all.any(dim=-1)
+        return found
 
     @renamed_argument("entity_ids", "candidate_rows")
     def correct_candidates(self, candidate_rows: Tensor) -> Tensor:

@@ -108,6 +108,7 @@ class GlobalHead(Head):
             is_field=True,
         ),
     }
+    learns_from_gaps = True
     edge_activation: str
     root_score: str
 
@@ -134,7 +135,9 @@ class GlobalHead(Head):
 
         A retained span that is no gold mention counts as its own NIL cluster. -inf says that no tree
         decodes to the gold (for example a link to an entity that is no candidate of the cluster, see
-        `GoldClustering.restrict_to_reachable`).
+        `GoldClustering.restrict_to_reachable`). What is not known is summed over: exactly, but for free spans, with
+        which the value is a lower bound (and the loss an upper bound) of the exact one; see
+        `hf_corefel.trees.partial_gold`.
         """
         gold = gold.within(scores.mask)
         log_prob = self.distribution(scores).log_prob(gold.cluster_ids, gold.entity_rows)

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from ..moved import renamed_argument
 from ..trees import EdgeMarginals, EntityMarginals
+from ..utils.gold_codes import NOT_KNOWN
 from .base import Decoding, EdgeScores, GoldClustering, Head, HeadMarginals, document_entities
 from .parameter_groups import ENTITIES, PAIRS
 
@@ -40,7 +41,25 @@ def _gold_rows(scores: EdgeScores, gold: GoldClustering) -> Tensor:
     earlier = torch.tril(same & (gold.cluster_ids >= 0).unsqueeze(2) & scores.pair_mask, diagonal=-1)
     correct = gold.correct_candidates(scores.candidate_rows)
     chosen = torch.cat((correct, earlier), dim=-1)
-    return torch.cat((~chosen.any(dim=-1, keepdim=True), chosen), dim=-1)
+    rows = torch.cat((~chosen.any(dim=-1, keepdim=True), chosen), dim=-1)
+    return _with_unknown(rows, scores, gold) if bool(gold.has_gaps.any()) else rows
+
+
+def _with_unknown(rows: Tensor, scores: EdgeScores, gold: GoldClustering) -> Tensor:
+    """The same with every choice that may be right where clusters or links are not known.
+
+    Every span decides on its own here, so that the links of the spans of a cluster cannot be made to agree: a span
+    whose link is not known may choose any of its candidates. A free span may choose anything but what is no mention.
+    """
+    itself, candidates, antecedents = rows.split((1, scores.num_candidates, scores.num_spans), dim=-1)
+    unknown, free = gold.has_unknown_link.unsqueeze(-1), gold.is_free.unsqueeze(-1)
+    apart = (gold.cluster_ids == NOT_KNOWN) & (gold.entity_rows != NOT_KNOWN)
+    earlier = torch.ones_like(antecedents).tril(diagonal=-1) & scores.pair_mask.mT
+    mention = (gold.cluster_ids != -1).unsqueeze(1)
+    antecedents = antecedents | (earlier & apart.unsqueeze(2) & apart.unsqueeze(1)) | (earlier & free & mention)
+    candidates = candidates | (scores.candidate_mask & unknown)
+    itself = itself | free | apart.unsqueeze(-1)
+    return torch.cat((itself, candidates, antecedents), dim=-1)
 
 
 @renamed_argument("entity_ids", "candidate_rows")
@@ -123,12 +142,13 @@ class LocalHead(Head):
     summary = "for each span one of its candidates, an earlier span, or neither"
     needs = frozenset({PAIRS, ENTITIES})
     antecedents_only = True
+    learns_from_gaps = True
 
     def log_prob(self, scores: EdgeScores, gold: GoldClustering) -> Tensor:
         """Σ_i log P(the gold choices of span i) of each document, [B].
 
         The gold choices are the earlier retained spans of the same cluster and the correct candidate, or
-        the span itself if there is none of these.
+        the span itself if there is none of these; where clusters or links are not known, all that may be right.
         """
         rows = _rows(scores.at_least_float32())
         numerator = torch.logsumexp(rows.masked_fill(~_gold_rows(scores, gold), _NO_EDGE), dim=-1)

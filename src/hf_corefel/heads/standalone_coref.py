@@ -59,6 +59,7 @@ class StandaloneCorefHead(Head):
     needs = frozenset({PAIRS})
     antecedents_only = True
     links = False
+    learns_from_gaps = True
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)

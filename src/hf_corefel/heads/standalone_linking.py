@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from ..documents import AnnotatedLayers
 from ..trees import EdgeMarginals
 from .base import Decoding, EdgeScores, GoldClustering, Head, HeadMarginals
 from .local import propagate_entities
@@ -94,18 +95,30 @@ class StandaloneLinkingHead(Head):
     needs = frozenset({ENTITIES, NIL})
     antecedents_only = True
     finds_nil = False
+    learns_from_gaps = True
+
+    def reason_to_leave_out(self, layers: AnnotatedLayers) -> str | None:
+        """Return why nothing is learnt from documents without links: only what is no mention would be told of them."""
+        if layers.links is False:
+            return "no links are annotated, and it would learn from spans that are no mentions alone"
+        return None
 
     def loss(self, scores: EdgeScores, gold: GoldClustering) -> Tensor:
         """Mean over documents of the summed binary cross-entropies, a scalar (at least float32).
 
         The one right choice of a span is its gold entity, or NIL if the span is no mention, has no
-        gold entity, or does not have it among its own candidates.
+        gold entity, or does not have it among its own candidates. A span whose link is not known gives no loss, and
+        neither does any span of a document in which no link is known but those that are unknown.
         """
         logits, real = _choices(scores.at_least_float32())
-        correct = gold.within(scores.mask).correct_candidates(scores.candidate_rows)
+        gold = gold.within(scores.mask)
+        correct = gold.correct_candidates(scores.candidate_rows)
         targets = torch.cat((~correct.any(dim=-1, keepdim=True), correct), dim=-1).to(logits.dtype)
         losses = functional.binary_cross_entropy_with_logits(logits.masked_fill(~real, 0.0), targets, reduction="none")
-        return losses.masked_fill(~real, 0.0).sum(dim=(1, 2)).mean()
+        unknown = gold.has_unknown_link
+        linked = (gold.cluster_ids != -1) & ~unknown
+        silent = unknown | (unknown.any(dim=1) & ~linked.any(dim=1)).unsqueeze(1)
+        return losses.masked_fill(~real | silent.unsqueeze(-1), 0.0).sum(dim=(1, 2)).mean()
 
     def posterior(self, scores: EdgeScores) -> LinkPosterior:
         """The best candidate of each span or none, and the probability of each."""

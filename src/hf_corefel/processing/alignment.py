@@ -8,8 +8,9 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from ..documents import Cluster
+from ..documents import AnnotatedLayers, Cluster, Mention
 from ..moved import renamed_argument
+from ..utils.gold_codes import FREE, LEFT_OUT, NOT_KNOWN
 
 __all__ = ["Alignment", "AlignmentReport", "align_clusters"]
 
@@ -73,8 +74,10 @@ class Alignment:
     """Gold of one document over its S candidate spans.
 
     Attributes:
-        clusters: ``[S]`` gold cluster of each span, -1 where it is no gold mention.
-        entities: ``[S]`` the document's entity row of that cluster's entity, -1 for NIL or out of reach.
+        clusters: ``[S]`` gold cluster of each span, -1 where it is no gold mention; where that is not annotated, a code
+            of `hf_corefel.utils.gold_codes`.
+        entities: ``[S]`` the document's entity row of that cluster's entity, -1 for NIL or out of reach, -2 where it is
+            not annotated.
         report: What could not be reached.
     """
 
@@ -90,6 +93,8 @@ def align_clusters(
     candidate_rows: np.ndarray,
     entities: Sequence[str],
     cores: np.ndarray | None = None,
+    layers: AnnotatedLayers | None = None,
+    names_only: bool = False,
 ) -> Alignment:
     """Finds each gold mention among the spans and each gold entity among the candidates.
 
@@ -100,10 +105,15 @@ def align_clusters(
         entities: Names of the document's entities.
         cores: ``[S, 2]`` code points of the spans' cores, by which two spellings of a mention are known; the spans
             themselves when None.
+        layers: What of the gold is annotated; all of it when None.
+        names_only: Whether names are all the mentions that are wanted.
     """
+    layers = layers or AnnotatedLayers()
+    if not layers.clusters:
+        clusters = _by_entity(clusters)
     span_of = {(int(begin), int(end)): s for s, (begin, end) in enumerate(offsets)}
     row_of = {name: row for row, name in enumerate(entities)}
-    cluster_ids = np.full(len(offsets), -1, dtype=np.int64)
+    cluster_ids = np.full(len(offsets), _code_of_others(layers, names_only), dtype=np.int64)
     entity_rows = np.full(len(offsets), -1, dtype=np.int64)
     cluster_of_row: dict[int, int] = {}
     report = AlignmentReport(documents=1)
@@ -112,10 +122,16 @@ def align_clusters(
         report.mentions += len(cluster.mentions)
         report.mentions_not_enumerated += len(cluster.mentions) - len(spans)
         cluster_ids[spans] = c
+        unknown = layers.links is False or (layers.links == "some" and cluster.entity is None)
+        if unknown:
+            entity_rows[spans] = NOT_KNOWN
+        if not layers.clusters and (unknown or cluster.entity is None):
+            cluster_ids[spans] = NOT_KNOWN
+            continue
         row = -1 if cluster.entity is None else row_of.get(cluster.entity, -1)
         has_entity = (candidate_rows[spans] == row).any(axis=1) & (row >= 0)
         report.mentions_cut_off += _cut_off(offsets[spans], (offsets if cores is None else cores)[spans], has_entity)
-        if cluster.entity is None:
+        if cluster.entity is None or unknown:
             continue
         having = int(has_entity.sum())
         report.linked_clusters += 1
@@ -127,6 +143,23 @@ def align_clusters(
             # Two gold clusters of one entity are one cluster to every head: spans that share their entity corefer.
             cluster_ids[spans] = cluster_of_row.setdefault(row, c)
     return Alignment(cluster_ids, entity_rows, report)
+
+
+def _code_of_others(layers: AnnotatedLayers, names_only: bool) -> int:
+    """What stands for spans that are in no gold cluster."""
+    if layers.mentions == "given":
+        return LEFT_OUT
+    return FREE if layers.mentions == "named" and not names_only else -1
+
+
+def _by_entity(clusters: Sequence[Cluster]) -> list[Cluster]:
+    """The mentions of each entity as one cluster, for that is what they are; those without one as they are."""
+    mentions: dict[str, list[Mention]] = {}
+    for cluster in clusters:
+        if cluster.entity is not None:
+            mentions.setdefault(cluster.entity, []).extend(cluster.mentions)
+    linked = [Cluster(tuple(listed), entity) for entity, listed in mentions.items()]
+    return linked + [cluster for cluster in clusters if cluster.entity is None]
 
 
 def _cut_off(offsets: np.ndarray, cores: np.ndarray, has_entity: np.ndarray) -> int:

@@ -46,6 +46,7 @@ class EncodedDocument:
         entity_ids: ``[E]`` their ids in the knowledge base, -1 for entities that it does not know.
         entity_vectors: ``[E, D]`` float32.
         warnings: What was dropped, in words.
+        names_only: Whether its mention scope wants names only.
     """
 
     document: Document
@@ -65,11 +66,13 @@ class EncodedDocument:
     entity_ids: np.ndarray
     entity_vectors: np.ndarray
     warnings: list[str]
+    names_only: bool = False
 
     def align(self) -> Alignment:
         """The document's gold clusters over its candidate spans."""
         gold = self.document.clusters or []
-        return align_clusters(gold, self.spans.offsets, self.candidate_rows, self.entities, self.cores)
+        spans = self.spans.offsets, self.candidate_rows, self.entities, self.cores
+        return align_clusters(gold, *spans, layers=self.document.layers, names_only=self.names_only)
 
 
 class CorefELBatch(BatchFeature):

@@ -13,6 +13,7 @@ from transformers import TrainingArguments
 from transformers.utils import logging
 
 from ..documents.extra_fields import ExtraFields
+from ..heads.gaps import describe_left_out
 from ..hub import CardFacts, model_card, save_fingerprint, save_stub
 from ..hub.card_text import plain_text
 from ..loading.agreement import settled_settings
@@ -120,6 +121,7 @@ class CorefELTrainer(OptimisingTrainer, ScoringTrainer, SearchingTrainer, WholeS
             **kwargs,
         )
         self._linking = self.model.head.links
+        self._head = self.model.head, str(self.model.config.head)
         settled_settings(self.model, processor, given=True)
         self._guard = FiniteGuard(self, args.skip_non_finite_batches)
         self.add_callback(self._guard)
@@ -223,6 +225,9 @@ class CorefELTrainer(OptimisingTrainer, ScoringTrainer, SearchingTrainer, WholeS
             logger.info("Gold of the training documents: %s", report.to_dict())
             for problem in report.problems(linking=self._linking):
                 logger.warning("Gold of the training documents: %s", problem)
+            layers = (document.layers for document in self.train_dataset.documents)
+            for sentence in describe_left_out(*self._head, layers):
+                logger.warning("Gold of the training documents: %s", sentence)
 
     def training_record(self) -> dict[str, Any]:
         """What this training did to its documents, in plain types, for whoever asks later where a model comes from.

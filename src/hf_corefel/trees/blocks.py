@@ -18,6 +18,8 @@ needed, log space, or that there is no tree, the cluster is eliminated on its ow
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -30,6 +32,9 @@ BoolArray = NDArray[np.bool_]
 BATCH_LIMIT = 32
 """Largest cluster that is eliminated side by side with others; arrays have this size squared for each cluster."""
 
+# Of a probability this small nothing is left beside 1, in any sum of marginals.
+_NEGLIGIBLE = 1e-20
+
 
 class Blocks:
     """The trees of clusters, multiplied.
@@ -40,12 +45,25 @@ class Blocks:
         spans: The spans of all clusters, one cluster after the other.
         sizes: ``[C]`` number of spans of each cluster, descending.
         single_root: ``[C]`` whether only trees with exactly one edge from above count.
+        above: Log-weights of the edges from above, one for each of `spans`, in place of `rho`; so a cluster may stand
+            here several times, each time under something else.
+
+    Attributes:
+        log_totals: ``[C]`` log of the total weight of each cluster's trees.
+        log_total: Their sum.
     """
 
     def __init__(
-        self, span_to_span: FloatArray, rho: FloatArray, spans: IntArray, sizes: IntArray, single_root: BoolArray
+        self,
+        span_to_span: FloatArray,
+        rho: FloatArray,
+        spans: IntArray,
+        sizes: IntArray,
+        single_root: BoolArray,
+        above: FloatArray | None = None,
     ) -> None:
         self.log_total = 0.0
+        self.log_totals: FloatArray = np.zeros(0)
         self._alone: dict[int, Elimination] = {}
         self._single_root = single_root
         count = len(sizes)
@@ -60,7 +78,11 @@ class Blocks:
         members = self._members
         log_weights = np.empty((width + 1, width, count))
         log_weights[:-1] = span_to_span[members[:, None], members]
-        log_weights[-1] = rho[members]
+        if above is None:
+            log_weights[-1] = rho[members]
+        else:
+            log_weights[-1].T[present.T] = above
+        outer = log_weights[-1].copy()
         log_weights[:-1][~(present[:, None] & present)] = -np.inf
         log_weights[-1][~present] = -np.inf
         with np.errstate(all="ignore"):
@@ -73,9 +95,10 @@ class Blocks:
         log_totals += log_scales
         for c in np.flatnonzero(~exact).tolist():
             inner = members[present[:, c], c]
-            weights = np.vstack([span_to_span[np.ix_(inner, inner)], rho[inner]])
+            weights = np.vstack([span_to_span[np.ix_(inner, inner)], outer[present[:, c], c]])
             self._alone[c] = eliminate(weights, single_root=bool(single_root[c]))
             log_totals[c] = self._alone[c].log_total
+        self.log_totals = log_totals
         self.log_total = float(log_totals.sum())
 
     def _normalise(self, log_weights: FloatArray) -> FloatArray:
@@ -133,14 +156,59 @@ class Blocks:
         """
         if len(self._single_root) == 0:
             return
-        with np.errstate(all="ignore"):
-            marginals = self._weights * self._reverse()
+        marginals = self._marginals()
         members, present = self._members, self._present
         parents, children, clusters = np.nonzero(present[:, None] & present)
         span_to_span[members[parents, clusters], members[children, clusters]] = marginals[parents, children, clusters]
         above[members[present]] = marginals[-1][present]
+
+    def add_expected_marginals(
+        self, probabilities: FloatArray, owners: IntArray, span_to_span: FloatArray
+    ) -> FloatArray:
+        """Add the probability of each edge where a cluster stands here several times, each with a probability.
+
+        Args:
+            probabilities: ``[C]``.
+            owners: ``[C]`` which cluster it is; those that are one follow each other.
+            span_to_span: ``[N, N]`` edges parent (row) -> child (column), which are added to.
+
+        Returns:
+            The probabilities of the edges from above, one for each of the spans that the clusters were given as.
+        """
+        likely = np.flatnonzero(probabilities > _NEGLIGIBLE)
+        above = np.zeros(self._present.T.shape)
+        if len(likely):
+            part = self if len(likely) == len(owners) else self._taken(likely)
+            marginals = part._marginals() * probabilities[likely]
+            above[likely] = marginals[-1].T
+            firsts = np.flatnonzero(np.diff(owners[likely], prepend=-1))
+            summed = np.add.reduceat(marginals[:-1], firsts, axis=2)
+            members, present = part._members[:, firsts], part._present[:, firsts]
+            parents, children, clusters = np.nonzero(present[:, None] & present)
+            # No two clusters have a span in common.
+            places = members[parents, clusters], members[children, clusters]
+            span_to_span[places] += summed[parents, children, clusters]
+        return above[self._present.T]
+
+    def _taken(self, numbers: IntArray) -> Blocks:
+        """The eliminations of some of the clusters, in their order."""
+        part = copy(self)
+        part._single_root = self._single_root[numbers]
+        part._present, part._members = self._present[:, numbers], self._members[:, numbers]
+        part._active = part._present.sum(axis=1)
+        part._weights, part._factors = self._weights[..., numbers], self._factors[..., numbers]
+        part._pivots = self._pivots[:, numbers]
+        place = {int(number): at for at, number in enumerate(numbers)}
+        part._alone = {place[c]: alone for c, alone in self._alone.items() if c in place}
+        return part
+
+    def _marginals(self) -> FloatArray:
+        """``[width + 1, width, C]`` the probability of each edge; beside the edges of a cluster it means nothing."""
+        with np.errstate(all="ignore"):
+            marginals = self._weights * self._reverse()
         for c, alone in self._alone.items():
-            inner = members[present[:, c], c]
+            inner = np.flatnonzero(self._present[:, c])
             exact = alone.marginals()
-            span_to_span[np.ix_(inner, inner)] = exact[:-1]
-            above[inner] = exact[-1]
+            marginals[inner[:, None], inner, c] = exact[:-1]
+            marginals[-1, inner, c] = exact[-1]
+        return marginals

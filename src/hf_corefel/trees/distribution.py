@@ -117,9 +117,13 @@ class SpanningTreeDistribution:
 
         Args:
             cluster_ids: int64 ``[B, N]``: spans of the same id >= 0 are one cluster; -1 is a span that is an
-                unlinked cluster of its own.
-            entity_rows: int64 ``[B, N]``: the entity of the span's cluster, -1 for none; not read where the cluster
-                id is -1.
+                unlinked cluster of its own; of spans with a code of `hf_corefel.utils.gold_codes` the cluster is not
+                known.
+            entity_rows: int64 ``[B, N]``: the entity of the span's cluster, -1 for none, -2 where it is not known; not
+                read where the cluster id is -1.
+
+        What is not known is summed over. With free spans, of which nothing is known, the sum is a lower bound, see
+        `hf_corefel.trees.partial_gold`; without any it is exact.
 
         Returns:
             ``[B]``, -inf with zero gradients where no tree decodes to the clustering.

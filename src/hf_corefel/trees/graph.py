@@ -18,6 +18,7 @@ import numpy as np
 from .arborescence import IntArray
 from .blocks import BATCH_LIMIT, Blocks
 from .elimination import Elimination, FloatArray, eliminate, log_sum_exp
+from .partial_gold import PartialTrees, is_known
 from .sampling import draw
 
 
@@ -136,19 +137,28 @@ class TreeGraph:
 class GoldTrees:
     """The spanning trees of a document that decode to a given clustering with given links.
 
-    A linked cluster is the trees rooted at its entity, an unlinked one the trees with exactly one root edge.
+    A linked cluster is the trees rooted at its entity, an unlinked one the trees with exactly one root edge. Where
+    clusters or links are not known, it is all trees that agree with what is (`hf_corefel.trees.partial_gold`).
 
     Args:
         graph: The document's graph.
-        cluster_ids: ``[N]`` spans of one id >= 0 are a cluster; a span of id -1 is its own unlinked cluster.
-        entity_rows: ``[N]`` entity of the span's cluster, -1 if it has none. Not read where the cluster id is -1.
+        cluster_ids: ``[N]`` spans of one id >= 0 are a cluster; a span of id -1 is its own unlinked cluster; of a span
+            with a code of `hf_corefel.utils.gold_codes` the cluster is not known.
+        entity_rows: ``[N]`` entity of the span's cluster, -1 if it has none, -2 if it is not known. Not read where the
+            cluster id is -1.
 
     Raises:
-        ValueError: If the spans of one cluster have different entities.
+        ValueError: If the spans of one cluster have different entities, or codes contradict each other.
     """
 
     def __init__(self, graph: TreeGraph, cluster_ids: IntArray, entity_rows: IntArray) -> None:
         self._graph = graph
+        known = is_known(cluster_ids, entity_rows)
+        self._unknown = None
+        if not known.all():
+            edges = graph.root, graph.candidate_scores, graph.candidate_rows, graph.span_to_span
+            self._unknown = PartialTrees(*edges, cluster_ids, entity_rows)
+            cluster_ids = np.where(known, cluster_ids, -1)
         entity_rows = np.where(cluster_ids < 0, -1, entity_rows)
         # Edges from above that gold allows: the root for unlinked clusters, the gold entity for linked ones.
         self._root = np.where(entity_rows < 0, graph.root, -np.inf)
@@ -181,9 +191,17 @@ class GoldTrees:
         self._blocks = Blocks(graph.span_to_span, self._rho, rest, sizes[large:], entities[large:] < 0)
         alone = np.ones(len(cluster_ids), dtype=bool)
         alone[spans] = False
+        alone[~known] = False
         self._alone = np.flatnonzero(alone)
         of_large = sum(elimination.log_total for _, elimination in self._eliminations)
         self.log_weight = float(self._rho[self._alone].sum()) + self._blocks.log_total + of_large
+        if self._unknown is not None:
+            self.log_weight += self._unknown.log_weight
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether there are spans of which not everything is known."""
+        return self._unknown is not None
 
     @cached_property
     def marginals(self) -> EdgeArrays:
@@ -197,7 +215,10 @@ class GoldTrees:
             span_to_span[np.ix_(spans, spans)] = marginals[:-1]
             above[spans] = marginals[-1]
         root_share, candidate_share = shares(self._root, self._candidate_scores, self._rho)
-        return EdgeArrays(above * root_share, above[:, None] * candidate_share, span_to_span)
+        edges = EdgeArrays(above * root_share, above[:, None] * candidate_share, span_to_span)
+        if self._unknown is not None:
+            self._unknown.marginals_into(edges.root, edges.candidate_edges, edges.span_to_span)
+        return edges
 
 
 class GoldShare:
@@ -213,6 +234,9 @@ class GoldShare:
         self._gold = gold
         impossible = gold.log_weight == -np.inf
         self.log_weight = -np.inf if impossible else gold.log_weight - graph.log_weight
+        if gold.is_partial:
+            # The trees that agree may be all of them, but for rounding.
+            self.log_weight = min(self.log_weight, 0.0)
 
     @cached_property
     def marginals(self) -> EdgeArrays:
