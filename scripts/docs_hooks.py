@@ -131,7 +131,10 @@ def configuration_fields() -> str:
 def knowledge_base_sources(steps: list[dict[str, Any]]) -> str:
     """What each source adds to the bundled knowledge base, and the recall after it, as a table."""
     parts = list(steps[0]["recall"])
-    lines = ["| with | entities | surfaces | MB | " + " | ".join(parts) + " |", "|---|---|---|---|" + "---|" * len(parts)]
+    lines = [
+        "| with | entities | surfaces | MB | " + " | ".join(parts) + " |",
+        "|---|---|---|---|" + "---|" * len(parts),
+    ]
     for step in steps:
         shares = [f"{known:.1%} / {proposed:.1%}" for known, proposed in step["recall"].values()]
         sizes = f"{step['entities']:,} | {step['surfaces']:,} | {step['bytes'] / 1e6:.1f}"
