@@ -208,8 +208,8 @@ def test_newer_format_and_damage(kb: KnowledgeBase, tmp_path: Path) -> None:
     with pytest.raises(KnowledgeBaseError, match="fingerprint that they were saved with"):
         KnowledgeBase.from_pretrained(tmp_path, check=False).verify()
     path = tmp_path / "kb_config.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "format_version": 4}))
-    with pytest.raises(KnowledgeBaseError, match=r"format_version 4 is newer than 3.*update hf-corefel"):
+    path.write_text(json.dumps({**json.loads(path.read_text()), "format_version": 5}))
+    with pytest.raises(KnowledgeBaseError, match=r"format_version 5 is newer than 4.*update hf-corefel"):
         KnowledgeBase.from_pretrained(tmp_path)
 
 
