@@ -23,7 +23,13 @@ ProblemKind = Literal[
 
 
 class Problem(NamedTuple):
-    """One part of a dump that is left out, or that was mended."""
+    """One part of a dump that is left out, or that was mended.
+
+    Example:
+        >>> from hf_corefel.wikipedia import Problem
+        >>> Problem("no_title", "dump.xml: byte 120", "a page without a title was left out").kind
+        'no_title'
+    """
 
     kind: ProblemKind
     where: str
@@ -40,4 +46,14 @@ def ignore_problem(problem: Problem) -> None:
 
 
 class WikipediaError(ValueError):
-    """A file that is no dump, or a package that is needed to read it is missing."""
+    """A file that is no dump, or a package that is needed to read it is missing.
+
+    Example:
+        >>> from hf_corefel.wikipedia import WikipediaError
+        >>> from hf_corefel.wikipedia.dumps import read_site
+        >>> try:
+        ...     read_site("no_such_dump.xml")
+        ... except (WikipediaError, OSError):
+        ...     print("no dump")
+        no dump
+    """

@@ -61,7 +61,13 @@ class Target:
 
 @dataclass(frozen=True)
 class Site:
-    """A wiki, by what the head of its dump says; a dump without one is read by the English rules."""
+    """A wiki, by what the head of its dump says; a dump without one is read by the English rules.
+
+    Example:
+        >>> from hf_corefel.wikipedia import Site
+        >>> Site().normalise("new_York  city")
+        'New York city'
+    """
 
     name: str = ""
     """Such as ``Wikipedia``; empty where the dump does not say."""
