@@ -31,9 +31,10 @@ intervals over documents), as printed by `hf-corefel evaluate path/to/DWIE`:
 | hard cases (accuracy on {hard_mentions} mentions) | {hard:.1%} | |
 
 The alias table comes from the candidate lists that DWIE publishes for all of its articles, the test articles among
-them, from AIDA's training mentions, and from titles; all of it also stands there with the first letter lower-cased, so
-that common words have candidates too: {share:.0%} of the spans that have candidates are gold mentions. {recall:.1%} of
-the linked test mentions have their entity among their own candidates.
+them, from AIDA's training mentions, from titles, and from wider public sources (see
+[Results](docs/results.md#what-the-knowledge-base-knows)); common words have candidates too: {share:.0%} of the spans
+that have candidates are gold mentions. {recall:.1%} of the linked test mentions have their entity among their own
+candidates.
 The paper's SpanBERT-base model reaches 94.7 / 90.7 / 83.9 (coreference / EL_m / EL_h) with an encoder five times the
 size.
 
