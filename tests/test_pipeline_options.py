@@ -192,10 +192,10 @@ def test_mention_scope_holds_for_documents_that_do_not_say_it(
     seen: list[str | None] = []
     encode = annotate.processor.encode
 
-    def spy(document: Document) -> Any:
+    def spy(document: Document, **options: Any) -> Any:
         seen.append(document.mention_scope)
         # The tiny model was trained with one scope.
-        return encode(Document(document.text))
+        return encode(Document(document.text), **options)
 
     monkeypatch.setattr(annotate.processor, "encode", spy)
     mine = Document(texts[1], mention_scope="named")

@@ -50,8 +50,11 @@ def fresh(folder: Path) -> Path:
 
 
 def rounded(results: Any) -> list[Any]:
-    """Clusters with their entities; what is told in numbers is compared on its own."""
-    return [[(c["mentions"], c["entity"]) for c in result["clusters"]] for result in results]
+    """Clusters with their entities; a vector may differ by a step of its code, so probabilities by a little."""
+    return [
+        [([(m["begin"], m["end"]) for m in c["mentions"]], c["entity"]) for c in result["clusters"]]
+        for result in results
+    ]
 
 
 def caches(folder: Path) -> list[Path]:
