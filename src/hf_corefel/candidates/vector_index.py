@@ -10,8 +10,8 @@ __all__ = ["ExactIndex", "GraphIndex", "IndexKind", "VectorIndex", "build_index"
 
 IndexKind = Literal["auto", "exact", "hnsw"]
 
-# Comparing 100 spans with 100,000 vectors of 128 numbers takes some tens of milliseconds and no package.
-_MOST_EXACT = 100_000
+# Comparing 100 spans with so many vectors of 128 numbers takes about a second at most, building a graph minutes.
+_MOST_EXACT = 300_000
 # Neighbours that are looked at while a graph is built and searched; more find more of what is nearest, and take longer.
 _WIDTH = 256
 # Numbers that are in memory at once while all vectors are compared.
@@ -100,7 +100,7 @@ def build_index(ids: np.ndarray, vectors: np.ndarray, kind: IndexKind = "auto") 
     Args:
         ids: Their ids, int64 ``[V]``, ascending.
         vectors: float32 ``[V, D]``.
-        kind: "exact", "hnsw", or "auto": exact up to 100,000 vectors.
+        kind: "exact", "hnsw", or "auto": exact up to 300,000 vectors.
 
     Raises:
         ImportError: When it is a graph and usearch is not installed.
