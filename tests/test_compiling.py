@@ -48,6 +48,7 @@ def test_training_a_compiled_model(
     check_training(model, torch.compile(model, backend=TRACING), batch)
 
 
+@pytest.mark.slow
 def test_a_compiled_model_in_the_pipeline(tiny_folder: Path) -> None:
     annotate = load_pipeline(tiny_folder)
     texts = [TEXT, "", "Moss left Bergen."]

@@ -22,7 +22,10 @@ def load(name: str) -> ModuleType:
 
 
 PAGES, HOOKS = load("docs_pages"), load("docs_hooks")
-RUNNABLE = [path.relative_to(DOCS).as_posix() for path in PAGES.runnable_pages()]
+# It trains a dozen models.
+SLOW = {"how_to/hyperparameter_search.md"}
+NAMES = [path.relative_to(DOCS).as_posix() for path in PAGES.runnable_pages()]
+RUNNABLE = [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in NAMES]
 
 
 @pytest.mark.parametrize("name", RUNNABLE)
@@ -40,8 +43,8 @@ def test_the_quick_tour_and_the_guides_are_run() -> None:
     guides = {path.relative_to(DOCS).as_posix() for path in (DOCS / "how_to").glob("*.md")}
     # What talks to the Hub is run by the tests of the Hub; compiling takes minutes, and has tests of its own.
     doors = {path.relative_to(DOCS).as_posix() for path in (DOCS / "extend").glob("*.md")}
-    assert doors - {"extend/head.md"} <= set(RUNNABLE) and len(doors) == 5
-    assert {"quick_tour.md", *guides} - {"how_to/hub.md", "how_to/compile_and_export.md"} <= set(RUNNABLE)
+    assert doors - {"extend/head.md"} <= set(NAMES) and len(doors) == 5
+    assert {"quick_tour.md", *guides} - {"how_to/hub.md", "how_to/compile_and_export.md"} <= set(NAMES)
 
 
 def test_outputs_are_written_after_their_blocks() -> None:

@@ -125,6 +125,7 @@ def test_comparing_heads(run: Callable[..., str], tmp_path: Path, gold: Path, ti
         assert CorefELModel.from_pretrained(tmp_path / "heads" / head).config.head == head
 
 
+@pytest.mark.slow
 def test_lora(run: Callable[..., str], tmp_path: Path) -> None:
     options = ("--output_dir", tmp_path, "--max_steps", 8, "--per_device_train_batch_size", 4, "--use_cpu", "true")
     options = (*options, "--encoder_learning_rate", 5e-4, "--save_strategy", "no", "--report_to", "none")

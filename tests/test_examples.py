@@ -123,6 +123,7 @@ def test_fine_tuning(
     assert record["started_from"]["seed"] == 3
 
 
+@pytest.mark.slow
 def test_fine_tuning_through_accelerate(
     tmp_path: Path, articles: Path, tiny_encoder: Path, tiny_knowledge_base: Any
 ) -> None:
