@@ -47,6 +47,7 @@ from hf_corefel.corpora import development_split, read_dwie
 from hf_corefel.kb import AliasRow, KnowledgeBase, read_jsonl
 from hf_corefel.kb.normal_form import folded_form, normal_form
 from hf_corefel.kb.short_forms import short_forms
+from hf_corefel.wikipedia.coarse_types import type_with_title
 
 MAX_CANDIDATES = 16
 FALLBACK = "normalized"
@@ -277,6 +278,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
             gathered.types.setdefault(entity, kind)
     given = first_names(sources, options.sources / "congress.tsv.gz")
     gathered.types.update((e, "person") for e in entities if e not in gathered.types and person_title(e, given))
+    for entity in entities:
+        found = type_with_title(title_of(entity), gathered.types.get(entity))
+        if found:
+            gathered.types[entity] = found
     wide = wide_rows(rows, gathered, popular, of_base)
     if table:
         table.measure("short forms", wide, gathered.wikidata)

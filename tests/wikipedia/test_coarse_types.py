@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from hf_corefel.wikipedia import item_classes, type_words
-from hf_corefel.wikipedia.coarse_types import type_by_description, type_by_hints, type_by_lead
+from hf_corefel.wikipedia.coarse_types import type_by_description, type_by_hints, type_by_lead, type_with_title
 
 LEADS = {
     "Denton is a city in and the county seat of Denton County, Texas.": "place",
@@ -57,6 +57,15 @@ DESCRIPTIONS = {
     "French department": "place",
     "state of the United States of America": "place",
     "award": "other",
+    "American producer of computers, smartphones and software, based in Cupertino": None,
+    "American producer of B movies": "person",
+    "American film producer of South African descent": "person",
+    "video game developer and publisher": "organization",
+    "Italian director and producer of films and television": "person",
+    "Japanese developer and publisher of video games": None,
+    "American media company, publisher of The New York Times": "organization",
+    "American computer- and video game publisher": "organization",
+    "Scottish marine engineering and shipbuilding firm": "organization",
     "of": None,
     "": None,
 }
@@ -65,6 +74,22 @@ DESCRIPTIONS = {
 @pytest.mark.parametrize("description", DESCRIPTIONS)
 def test_types_by_description(description: str) -> None:
     assert type_by_description(description) == DESCRIPTIONS[description]
+
+
+def test_titles_of_organizations_outweigh_persons_and_nothing() -> None:
+    for title in (
+        "Apple Inc.",
+        "Canon, Inc.",
+        "Toei Company",
+        "Drake University",
+        "Lewes F.C.",
+        "Volvo AG",
+        "Foo LLC (US)",
+    ):
+        assert type_with_title(title, None) == type_with_title(title, "person") == "organization", title
+    assert type_with_title("Monsters, Inc.", "work") == "work"
+    for title in ("Tim Cook", "Incorporated", "Company", "Sag", "Bohemian Records Shop"):
+        assert type_with_title(title, None) is None and type_with_title(title, "person") == "person", title
 
 
 def test_types_by_hints() -> None:

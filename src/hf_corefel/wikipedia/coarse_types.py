@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from ..utils.word_lists import DETERMINERS, POSSESSIVE_DETERMINERS
 from .type_words import ABSTRACT, CARRIERS, INFOBOXES, NOUNS, PHRASES
 
-__all__ = ["type_by_description", "type_by_hints", "type_by_lead"]
+__all__ = ["type_by_description", "type_by_hints", "type_by_lead", "type_with_title"]
 
 _TYPE_OF = {noun: kind for kind, nouns in NOUNS.items() for noun in nouns}
 # Where a noun phrase ends.
@@ -44,6 +44,16 @@ _BRACKETS = re.compile(r"\([^()]*\)")
 _INITIALS = re.compile(r"\b(?:[A-Z]\.){2,}")  # "a U.S. state" does not end at its dots
 _WORD = re.compile(r"[^\W_][\w'’.\-]*")
 _DETERMINERS = DETERMINERS | POSSESSIVE_DETERMINERS
+# Persons, or companies, by what they make: a producer of films is one, a producer of computers the other.
+_MAKERS = frozenset({"producer", "developer", "publisher", "designer", "maker", "distributor", "provider"})
+_ART = re.compile(
+    r"(?:[\w-]+ ){0,2}(?:films?|movies?|television|plays?|musicals?|records?|songs?|music|shows?)\b", re.I
+)
+_ORGANIZATION_TITLE = re.compile(
+    r"\S,? (?:Inc\.?|Incorporated|Corp\.?|Corporation|Co\.?|Company|Ltd\.?|Limited|LLC|LLP|plc|PLC|AG|S\.?A\.?"
+    r"|GmbH|N\.?V\.?|B\.?V\.?|SpA|S\.p\.A\.|A/S|ASA|Oyj|KGaA|University|College|Institute|Airlines|Airways|Records|[AR]?\.?F\.?C\.?)"
+    r"(?: \([^()]*\))?$"
+)
 _LONGEST = 400
 _MOST_PHRASES = 4
 
@@ -87,6 +97,14 @@ def type_by_hints(title: str, templates: Iterable[str], categories: Iterable[str
     return None
 
 
+def type_with_title(title: str, found: str | None) -> str | None:
+    """Return the type that was found, or organization where it is none or a person, and the title says otherwise.
+
+    "Apple Inc." is no person, though it is a "producer of computers"; "Monsters, Inc." stays the work that it is.
+    """
+    return "organization" if found in (None, "person", "other") and _ORGANIZATION_TITLE.search(title) else found
+
+
 _LIFE_CATEGORY = re.compile(
     r"^(?:\d{1,4}(?:s|th century)?(?: bc)? |year of )(?:births|deaths|birth (?:missing|unknown))"
 )
@@ -113,6 +131,9 @@ def _type_of_phrase(text: str, *, article: str) -> str | None:
         # "A state of mind" is no place, "a state of Germany" is one.
         common = after == "of" and text.removeprefix("the ")[:1].islower()
         kind = "other" if common and head in ABSTRACT else _known(words)
+        if head in _MAKERS and " ".join(words[-2:]) not in PHRASES:
+            of_things = after == "of" and not _ART.match(text)
+            kind = None if of_things or found == "organization" else kind
         if kind == "person" or (kind and found in (None, "other")):
             found = kind
         if words and after not in ("and", "or", "/", ","):
@@ -128,7 +149,9 @@ def _next_phrase(text: str) -> tuple[list[str], str, str]:
     for number in range(1, len(words)):
         # "a country primarily", "a people inhabiting the region", but "a casino banking game"
         followed = words[number + 1 : number + 2]
-        ends = not followed or followed[0] in _DETERMINERS or _known(words) is None
+        # "marine engineering and shipbuilding firm": what stands at the end of a phrase is its head.
+        last = not followed and (words[number].endswith("ly") or end is None or end[0] not in ("and", "or", ",", "/"))
+        ends = last or (bool(followed) and (followed[0] in _DETERMINERS or _known(words) is None))
         if words[number].endswith(("ly", "ing")) and words[number] not in _TYPE_OF and ends and _known(words[:number]):
             words = words[:number]
             break

@@ -6,7 +6,7 @@ import re
 from typing import Literal, NamedTuple
 
 from ..kb.short_forms import lead_initialisms
-from .coarse_types import type_by_description, type_by_hints, type_by_lead
+from .coarse_types import type_by_description, type_by_hints, type_by_lead, type_with_title
 from .dumps import Page
 from .languages import DISAMBIGUATION_NAMES, REDIRECT_WORDS
 from .site import Site
@@ -122,9 +122,6 @@ def _lead(lines: list[Line]) -> str:
 
 def _coarse_type(title: str, lead: str, content: Wikitext) -> str | None:
     """Return what an English article is about, by the surest sign that says it."""
-    return (
-        type_by_hints("", sorted(content.templates), content.categories)
-        or type_by_lead(lead)
-        or type_by_description(content.short_description)
-        or type_by_hints(title, (), ())
-    )
+    sure = type_by_hints("", sorted(content.templates), content.categories)
+    said = type_by_lead(lead) or type_by_description(content.short_description) or type_by_hints(title, (), ())
+    return sure or type_with_title(title, said)

@@ -162,6 +162,8 @@ PHRASES = {
     "airline alliance": "organization", "ballet company": "organization", "boarding school": "organization",
     "catholic church": "organization", "christian church": "organization", "crime family": "organization",
     "european union": "organization", "film studio": "organization", "football club": "organization",
+    "game developer": "organization", "game publisher": "organization", "software developer": "organization",
+    "software publisher": "organization", "book publisher": "organization",
     "football team": "organization", "governing body": "organization", "government body": "organization",
     "high school": "organization", "holding company": "organization", "intelligence service": "organization",
     "judicial body": "organization", "law firm": "organization", "law school": "organization",

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .coarse_types import type_by_description
+from .coarse_types import type_by_description, type_with_title
 from .item_classes import CLASSES, NO_ENTITIES
 from .problems import OnProblem, Problem, WikipediaError, ignore_problem
 from .units import Unit, lines_of
@@ -116,7 +116,8 @@ def _item(entity: Mapping[str, Any], language: str, wiki: str) -> Item:
         label=_text(entity, "labels", language),
         aliases=_aliases(entity, language),
         description=_text(entity, "descriptions", language),
-        type=coarse_type(classes) or (type_by_description(english) if english else None),
+        type=coarse_type(classes)
+        or type_with_title(_text(entity, "labels", "en") or "", type_by_description(english) if english else None),
         is_entity=NO_ENTITIES.isdisjoint(classes),
     )
 
