@@ -14,7 +14,7 @@ __all__ = ["EntityScorer", "expected_entities"]
 
 # How probable the entity is at its best span of the document; how often it is expected at the others.
 _NUM_SUPPORTS = 2
-# The sum of the span's priors; the logarithm of their number; the candidate's share; how far it is behind the likeliest.
+# Sum of the priors of the span, logarithm of their number, share of the candidate, how far it is behind the likeliest.
 _NUM_COVERAGES = 4
 
 
