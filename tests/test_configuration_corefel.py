@@ -49,6 +49,7 @@ BAD = [
     *[("use_entity_product", value) for value in ("no", None, 0)],
     *[("use_entity_context", value) for value in ("no", None, 0)],
     *[("use_entity_support", value) for value in ("no", None, 1)],
+    *[("use_candidate_coverage", value) for value in ("no", None, 1)],
     *[("use_pair_entities", value) for value in ("no", None, 1)],
     *[("use_pair_matches", value) for value in ("no", None, 1)],
     *[("use_pair_definitions", value) for value in ("no", None, 1)],

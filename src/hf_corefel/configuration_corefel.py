@@ -105,6 +105,8 @@ class CorefELConfig(PretrainedConfig):
             retained spans' candidates by mention probability and prior (not in the paper).
         use_entity_support: Feeds FFNN_L how probable an entity is at its best span of the document, and how often it is
             expected at others (not in the paper).
+        use_candidate_coverage: Feeds FFNN_L how well the knowledge base covers the span's text: the sum of its
+            candidates' priors, their number, and how far each is behind the likeliest (not in the paper).
         forbid_nested: No cluster holds a phrase and its own part ("their" and "their house"), and of two spellings of
             a mention, one within the other ("the Bundestag" and "Bundestag"), only one is found; see
             `hf_corefel.decoding.nesting`. The paper has no such rule.
@@ -166,6 +168,7 @@ class CorefELConfig(PretrainedConfig):
         use_entity_product: bool = False,
         use_entity_context: bool = False,
         use_entity_support: bool = False,
+        use_candidate_coverage: bool = False,
         forbid_nested: bool = True,
         dropout: float = 0.3,
         mention_loss_weight: float = 1.0,
@@ -217,6 +220,7 @@ class CorefELConfig(PretrainedConfig):
         self.use_entity_product = use_entity_product
         self.use_entity_context = use_entity_context
         self.use_entity_support = use_entity_support
+        self.use_candidate_coverage = use_candidate_coverage
         self.forbid_nested = forbid_nested
         self.dropout = dropout
         self.mention_loss_weight = mention_loss_weight

@@ -23,6 +23,7 @@ EVERY_INPUT: dict[str, Any] = {
     "use_entity_product": True,
     "use_entity_context": True,
     "use_entity_support": True,
+    "use_candidate_coverage": True,
     "use_pair_entities": True,
     "use_pair_matches": True,
     "use_pair_definitions": True,

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from hf_corefel.layers import EntityScorer
-from hf_corefel.layers.entities import expected_entities
+from hf_corefel.layers.entities import candidate_coverage, expected_entities
 
 SPAN, ENTITY = 6, 4
 CANDIDATES = torch.tensor([[[0, 2, -1], [1, -1, -1], [-1, -1, -1]], [[3, -1, 0], [2, 1, 3], [0, 0, 0]]])
@@ -160,6 +160,34 @@ def test_support_equals_the_written_out_sums() -> None:
     # How probable mentions are is the pruner's business.
     scores.sum().backward()
     assert mention.grad is None
+
+
+def test_coverage_equals_the_written_out_features() -> None:
+    torch.manual_seed(0)
+    scorer = EntityScorer(SPAN, ENTITY, 5, 2, 0.0, True, False, False, use_coverage=True).double()
+    assert scorer.coverage is not None and scorer.prior is not None
+    spans, log_priors, vectors = _inputs()
+    scores = scorer(spans, CANDIDATES, log_priors, vectors)
+    for b, n in torch.cartesian_prod(torch.arange(2), torch.arange(3)).tolist():
+        known = [k for k in range(3) if CANDIDATES[b, n, k] >= 0]
+        logs = {k: float(log_priors[b, n, k]) for k in known}
+        total = sum(map(math.exp, logs.values()))
+        for k in known:
+            features = [total, math.log(len(known)), math.exp(logs[k]) / total, logs[k] - max(logs.values())]
+            hidden = scorer.span(spans[b, n]) + scorer.entity(vectors[b, int(CANDIDATES[b, n, k])])
+            hidden = hidden + scorer.prior(log_priors[b, n, k].reshape(1))
+            hidden = hidden + scorer.coverage(torch.tensor(features, dtype=torch.float64))
+            torch.testing.assert_close(scores[b, n, k], scorer.ffnn(hidden), rtol=1e-9, atol=1e-11)
+        assert not scores[b, n][CANDIDATES[b, n] < 0].any()
+
+
+def test_padding_changes_no_bit_of_the_coverage() -> None:
+    rows = torch.arange(6).expand(1, 4, 6)
+    log_priors = -torch.rand(1, 4, 6, generator=torch.Generator().manual_seed(2))
+    wider = candidate_coverage(
+        torch.nn.functional.pad(rows, (0, 30), value=-1), torch.nn.functional.pad(log_priors, (0, 30))
+    )
+    assert torch.equal(wider[:, :, :6], candidate_coverage(rows, log_priors)) and not wider[:, :, 6:].any()
 
 
 def test_the_context_of_one_document_does_not_reach_another() -> None:

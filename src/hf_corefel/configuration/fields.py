@@ -293,6 +293,13 @@ FIELDS: dict[str, ConfigField] = {
         "Feeds FFNN_L how probable an entity is at its best span of the document, and how often it is "
         "expected at others (not in the paper).",
     ),
+    "use_candidate_coverage": ConfigField(
+        "flag",
+        False,
+        ("model",),
+        "Feeds FFNN_L how well the knowledge base covers the span's text: the sum of its candidates' priors, their "
+        "number, and how far each is behind the likeliest (not in the paper).",
+    ),
     "forbid_nested": ConfigField(
         "flag",
         True,

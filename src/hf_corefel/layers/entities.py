@@ -14,6 +14,8 @@ __all__ = ["EntityScorer", "expected_entities"]
 
 # How probable the entity is at its best span of the document; how often it is expected at the others.
 _NUM_SUPPORTS = 2
+# Sum of the priors of the span, logarithm of their number, share of the candidate, how far it is behind the likeliest.
+_NUM_COVERAGES = 4
 
 
 class EntityScorer(nn.Module):
@@ -32,6 +34,8 @@ class EntityScorer(nn.Module):
         use_context: Feeds e ⊙ m, where m is the document's mean entity vector: entities of one text are related.
         use_support: Feeds how much the document's other spans speak for the entity: what "Berg" means stands where the
             name is written in full.
+        use_coverage: Feeds how well the candidates cover the span's text: a name that the knowledge base hardly knows,
+            or has many of, is more likely that of something it lacks.
 
     Example:
         >>> from hf_corefel.layers import EntityScorer
@@ -55,6 +59,7 @@ class EntityScorer(nn.Module):
         use_product: bool = False,
         use_context: bool = False,
         use_support: bool = False,
+        use_coverage: bool = False,
     ) -> None:
         super().__init__()
         first = FeedForward.first_size(ffnn_size, depth)
@@ -65,6 +70,7 @@ class EntityScorer(nn.Module):
         self.product = ExactLinear(entity_size, first, bias=False) if use_product else None
         self.context = ExactLinear(entity_size, first, bias=False) if use_context else None
         self.support = LateInput(_NUM_SUPPORTS, first, bias=False) if use_support else None
+        self.coverage = LateInput(_NUM_COVERAGES, first, bias=False) if use_coverage else None
         self.ffnn = FeedForward(ffnn_size, depth, dropout)
         self.entity_size = entity_size
         if with_nil:
@@ -124,6 +130,10 @@ class EntityScorer(nn.Module):
         if self.support is not None:
             shape = entity_vectors.shape[0], entity_vectors.shape[1]
             hidden = hidden + self.support(_support(shape, batch, rows, weights).to(hidden.dtype))
+        if self.coverage is not None:
+            hidden = hidden + self.coverage(
+                candidate_coverage(candidate_rows, log_priors)[batch, n, k].to(hidden.dtype)
+            )
         scores = self.ffnn(hidden)
         return scores.new_zeros(candidate_rows.shape).index_put((batch, n, k), scores)
 
@@ -140,6 +150,27 @@ class EntityScorer(nn.Module):
         if self.factor is not None and self.product is not None:
             hidden = hidden + self.product(self.factor(spans) * vector)
         return self.ffnn(hidden)
+
+
+def candidate_coverage(candidate_rows: Tensor, log_priors: Tensor) -> Tensor:
+    """Return how well its candidates cover each span's text.
+
+    Args:
+        candidate_rows: ``[B, N, K]`` rows of the document's entities, -1 on padding.
+        log_priors: ``[B, N, K]``.
+
+    Returns:
+        ``[B, N, K, 4]``: Σ_e p(e|i), ln K_i of the K_i candidates, p(e|i) by that sum, and ln p(e|i) less the greatest
+        of the span. What padding has means nothing.
+    """
+    known = candidate_rows >= 0
+    logs = log_priors.masked_fill(~known, -torch.inf)
+    # One after the other, so that a sum does not depend on how much padding the batch has.
+    total = torch.where(known, log_priors.exp(), 0.0).cumsum(dim=-1)[..., -1:]
+    count = known.sum(dim=-1, keepdim=True).clamp(min=1).to(log_priors.dtype).log()
+    behind = log_priors - logs.amax(dim=-1, keepdim=True)
+    features = (total.expand_as(logs), count.expand_as(logs), log_priors.exp() / total.clamp(min=1e-6), behind)
+    return torch.where(known.unsqueeze(-1), torch.stack(features, dim=-1), 0.0)
 
 
 @renamed_argument("candidates", "candidate_rows")

@@ -77,6 +77,7 @@ def _entity_scorer(model: Any, with_nil: bool, with_root: bool) -> EntityScorer:
         use_product=config.use_entity_product,
         use_context=config.use_entity_context,
         use_support=config.use_entity_support,
+        use_coverage=config.use_candidate_coverage,
     )
 
 
