@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import Result
 from typer.testing import CliRunner
 
 from hf_corefel import KnowledgeBase
@@ -40,7 +39,7 @@ from_dump.build_from_wikipedia([sys.argv[1]], sys.argv[2], workers=1)
 _SECONDS = 300
 
 
-def command(*arguments: object) -> Result:
+def command(*arguments: object) -> Any:
     """Runs ``hf-corefel kb`` in this process."""
     result = CliRunner().invoke(app, ["kb", *map(str, arguments)])
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
