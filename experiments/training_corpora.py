@@ -204,7 +204,7 @@ def docred(folder: Path, kb: KnowledgeBase, demonyms: frozenset[str]) -> tuple[l
             found = without(scoped(document, "entities"), demonyms)
             if path.name != "linked_qcode.json":
                 train.append(replace(found, annotated=AnnotatedLayers(links=False)))
-            elif number % 2:
+            elif number % 2 == 0:  # those whose coded mentions the bundled knowledge base has
                 train.append(with_titles(found, kb))
             else:
                 held.append(found)
