@@ -53,6 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
     logging.set_verbosity_warning()
+    logging.disable_progress_bar()
     options.work.mkdir(parents=True, exist_ok=True)
     options.results.mkdir(parents=True, exist_ok=True)
     failed: set[str] = set()
