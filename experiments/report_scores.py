@@ -1,4 +1,4 @@
-"""From stored counts to scores: of each seed, over seeds, and how far differences move when documents are drawn anew."""
+"""From stored counts to scores: of each seed, over seeds, and how far differences move with other documents."""
 
 from __future__ import annotations
 
@@ -105,11 +105,18 @@ def load(queue: Sequence[Run], results: Path) -> tuple[list[Stored], list[str]]:
         if record is None:
             missing.append(run.name)
             continue
-        if record["run"] != run.to_dict():
-            raise ValueError(f"{results / run.name}: it was run with other settings than its file has now; run it again")
+        if _settings(record["run"]) != _settings(run.to_dict()):
+            raise ValueError(
+                f"{results / run.name}: it was run with other settings than its file has now; run it again"
+            )
         parts = {part: read_counts(results / run.name / f"{part}.counts.json.gz") for part in run.parts}
         stored.append(Stored(run, record, parts))
     return stored, missing
+
+
+def _settings(run: Mapping[str, Any]) -> dict[str, Any]:
+    """What a run does, without the names that tables give it."""
+    return {name: value for name, value in run.items() if name not in ("table", "row")}
 
 
 @dataclass

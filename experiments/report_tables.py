@@ -2,50 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
 from curves import Line, Panel, chart
-from report_scores import METRICS, Difference, Stored, System, difference, gain_over, spread
+from report_claims import MINUS, PAPER, BySystem, claims, interval, table
+from report_scores import METRICS, Stored, System, difference, spread
 from run_files import Run
 from stored_results import SHARES, SIZES
 
 __all__ = ["CURVES", "curves", "missing_runs", "page"]
 
-# F1 and accuracies of Zaporojets et al. (2022), tables 2 to 4, with SpanBERT-base; its AIDA has further annotation.
-PAPER: Mapping[str, Mapping[str, Mapping[str, float]]] = {
-    "DWIE test": {
-        "Standalone": {"el_m": 88.7, "el_h": 78.4, "coref": 94.5, "S": 80.4, "M": 69.5, "hard": 0.0},
-        "Local": {"el_m": 90.5, "el_h": 83.4, "coref": 94.4, "S": 82.6, "M": 78.6, "hard": 41.7},
-        "Global": {"el_m": 90.7, "el_h": 83.9, "coref": 94.7, "S": 82.6, "M": 80.0, "hard": 57.6},
-    },
-    "AIDA testa": {
-        "Standalone": {"el_m": 86.2, "el_h": 80.7, "coref": 93.8, "S": 82.9, "M": 70.7, "hard": 0.0},
-        "Local": {"el_m": 87.5, "el_h": 83.1, "coref": 94.7, "S": 84.9, "M": 74.8, "hard": 27.4},
-        "Global": {"el_m": 87.6, "el_h": 83.7, "coref": 95.1, "S": 85.1, "M": 76.8, "hard": 50.2},
-    },
-    "AIDA testb": {
-        "Standalone": {"el_m": 79.1, "el_h": 74.0, "coref": 91.5, "S": 77.0, "M": 57.0, "hard": 0.0},
-        "Local": {"el_m": 79.9, "el_h": 75.8, "coref": 92.3, "S": 79.8, "M": 61.4, "hard": 26.9},
-        "Global": {"el_m": 79.6, "el_h": 76.0, "coref": 92.2, "S": 79.3, "M": 63.0, "hard": 29.7},
-    },
-}
 NAMES = {"coref": "coreference", "el_m": "EL_m", "el_h": "EL_h", "hard": "hard cases"}
 SYSTEMS = ("Standalone", "Local", "Global")
 CURVES = {"size": "el_h_by_cluster_size.svg", "share": "el_h_by_candidates.svg"}
 _CORPORA = {"dwie": "DWIE", "aida": "AIDA"}
-_MINUS = "\N{MINUS SIGN}"
-
-BySystem = Mapping[str, System]
 
 
 # What a table compares --------------------------------------------------------------------------------
 
 
 def _systems(stored: Sequence[Stored], table: str, corpus: str, part: str) -> dict[str, System]:
-    """The paper's three systems on a part: the standalone pair has coreference from one model and links from another."""
+    """The paper's three systems on a part: of the standalone pair, one model clusters and the other links."""
     found = {name: System(name) for name in SYSTEMS}
     for each in stored:
         run = each.run
@@ -83,22 +62,12 @@ def _value(system: System, metric: str) -> str:
     return f"{100 * mean:.1f}" + ("" if deviation is None else f" ± {100 * deviation:.1f}")
 
 
-def _points(value: float) -> str:
-    """A signed number of points, without a sign where it rounds to nothing."""
-    text = f"{abs(100 * value):.1f}"
-    return text if text == "0.0" else f"{'+' if value > 0 else _MINUS}{text}"
-
-
-def _interval(found: Difference) -> str:
-    return f"{_points(found.value)} [{_points(found.low)}, {_points(found.high)}]"
-
-
 def _difference(metric: str, system: System, other: System) -> str:
     """A difference with its interval, bold where that has no 0, and its deviation over seeds."""
     found = difference(metric, system, other)
     if found is None:
         return ""
-    text = _interval(found)
+    text = interval(found)
     if found.seeds > 1:
         seeds = sorted(set(system.seeds[metric]) & set(other.seeds[metric]))
         pairs = [[_of_seed(side, metric, seed) for seed in seeds] for side in (system, other)]
@@ -109,10 +78,6 @@ def _difference(metric: str, system: System, other: System) -> str:
 
 def _of_seed(system: System, metric: str, seed: int) -> float:
     return System("", {metric: {seed: system.seeds[metric][seed]}}).values(metric)[0]
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    return [f"| {' | '.join(head)} |", "|---" * len(head) + "|", *(f"| {' | '.join(row)} |" for row in rows), ""]
 
 
 def _seeds(systems: Mapping[str, BySystem], name: str, metrics: Sequence[str]) -> str:
@@ -139,7 +104,7 @@ def _scores(systems: Mapping[str, BySystem], metrics: Sequence[str], names: Mapp
             [f"*the paper's {name}*", *(_paper(title, name, m) for title in systems for m in metrics), "5"]
             for name in SYSTEMS
         ]
-    return _table(head, rows)
+    return table(head, rows)
 
 
 def _paper(title: str, name: str, metric: str) -> str:
@@ -150,11 +115,11 @@ def _differences(systems: Mapping[str, BySystem], metrics: Sequence[str], names:
     pairs = [("Local", "Standalone"), ("Global", "Standalone"), ("Global", "Local")]
     head = ["points", *(f"{title}: {names[metric]}" for title in systems for metric in metrics)]
     rows = [
-        [f"{first} {_MINUS} {second}",
+        [f"{first} {MINUS} {second}",
          *(_difference(m, s[first], s[second]) for s in systems.values() for m in metrics)]
         for first, second in pairs
     ]  # fmt: skip
-    return _table(head, rows)
+    return table(head, rows)
 
 
 def _ablations(stored: Sequence[Stored], queue: Sequence[Run]) -> Iterator[str]:
@@ -176,7 +141,7 @@ def _ablations(stored: Sequence[Stored], queue: Sequence[Run]) -> Iterator[str]:
                 cells = [_difference(metric, changed, base) for metric in NAMES]
                 rows.append([row, *cells, str(len(set(changed.seeds["coref"]) & set(base.seeds["coref"])))])
         if len(rows) > 1:
-            yield from _table([_title(corpus, part), *NAMES.values(), "seeds"], rows)
+            yield from table([_title(corpus, part), *NAMES.values(), "seeds"], rows)
 
 
 def _costs(stored: Sequence[Stored]) -> Iterator[str]:
@@ -200,95 +165,13 @@ def _costs(stored: Sequence[Stored]) -> Iterator[str]:
             f"{reading:.2f}",
         ])  # fmt: skip
     head = ["training", "minutes", "of processor time", "GB at most", "steps", "seconds to annotate a document"]
-    yield from _table(head, rows)
+    yield from table(head, rows)
     hours = sum(each.record["cost"]["cpu_seconds"] for each in trained) / 3600
     processors = sorted({f"{each.record['environment']['processor']}" for each in trained})
-    versions = sorted({f"torch {e.record['environment']['torch']}, transformers {e.record['environment']['transformers']}"
-                       for e in trained})  # fmt: skip
+    versions = sorted({", ".join(f"{name} {each.record['environment'][name]}" for name in ("torch", "transformers"))
+                       for each in trained})  # fmt: skip
     yield f"{len(trained)} trainings, {hours:.1f} hours of one thread; {'; '.join([*processors, *versions])}."
     yield ""
-
-
-# Claims -----------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Claim:
-    """What the paper says, and the difference that is above 0 where it holds; `paper` computes its own in points."""
-
-    text: str
-    measured: Callable[[BySystem], Difference | None]
-    paper: Callable[[Mapping[str, Mapping[str, float]]], float]
-
-
-def _better(text: str, metric: str, first: str, second: str) -> _Claim:
-    return _Claim(
-        text,
-        lambda systems: difference(metric, systems[first], systems[second]),
-        lambda paper: paper[first][metric] - paper[second][metric],
-    )
-
-
-def _gains_more(text: str, metric: str, than: str, first: str, second: str) -> _Claim:
-    return _Claim(
-        text,
-        lambda systems: gain_over(metric, than, systems[first], systems[second]),
-        lambda p: (p[first][metric] - p[second][metric]) - (p[first][than] - p[second][than]),
-    )
-
-
-CLAIMS = (
-    _better("Local links more mentions right than Standalone (EL_m)", "el_m", "Local", "Standalone"),
-    _better("Global links more mentions right than Standalone (EL_m)", "el_m", "Global", "Standalone"),
-    _better("Local gets more linked clusters right than Standalone (EL_h)", "el_h", "Local", "Standalone"),
-    _better("Global gets more linked clusters right than Standalone (EL_h)", "el_h", "Global", "Standalone"),
-    _gains_more("Global's gain over Standalone is larger by cluster than by mention", "el_h", "el_m", "Global",
-                "Standalone"),
-    _gains_more("Global's gain over Standalone is larger on clusters of several mentions than on those of one", "M", "S",
-                "Global", "Standalone"),
-    _better("Global finds more clusters of several mentions than Local", "M", "Global", "Local"),
-    _better("Global is better at coreference than Standalone", "coref", "Global", "Standalone"),
-    _better("Global gets more linked clusters right than Local (EL_h)", "el_h", "Global", "Local"),
-    _better("Local links hard cases, which Standalone cannot", "hard", "Local", "Standalone"),
-    _better("Global links more hard cases than Local", "hard", "Global", "Local"),
-)  # fmt: skip
-_VERDICTS = {1: "holds", 0: "open", -1: "the opposite"}
-
-
-def _claims(systems: Mapping[str, BySystem]) -> Iterator[str]:
-    """Every claim of the paper, with what was measured here, and a sentence that counts them."""
-    rows = []
-    verdicts = []
-    for claim in CLAIMS:
-        row = [claim.text]
-        for title, found in systems.items():
-            measured = claim.measured(found)
-            if measured is None:
-                row.append("not measured")
-                continue
-            verdict = _VERDICTS[measured.sign]
-            verdicts.append(verdict)
-            paper = f"; paper {_points(claim.paper(PAPER[title]) / 100)}" if title in PAPER else ""
-            row.append(f"**{verdict}**: {_interval(measured)}{paper}")
-        rows.append(row)
-    if not verdicts:
-        return
-    yield from _table(["the paper's claim", *systems], rows)
-    counts = {verdict: verdicts.count(verdict) for verdict in _VERDICTS.values()}
-    yield (
-        f"Of {len(verdicts)} comparisons that were measured, {counts['holds']} hold (the interval is above 0), "
-        f"{counts['open']} are open (0 lies in it) and {counts['the opposite']} show the opposite (it is below 0)."
-    )
-    yield ""
-    for verdict, begin in (("the opposite", "The opposite of the claim was found"), ("holds", "The claim holds")):
-        names = [
-            f"{row[0]} ({', '.join(t for t, cell in zip(systems, row[1:], strict=True) if f'**{verdict}**' in cell)})"
-            for row in rows
-            if any(f"**{verdict}**" in cell for cell in row[1:])
-        ]
-        if names:
-            yield f"{begin}: {'; '.join(names)}."
-            yield ""
 
 
 # Curves -----------------------------------------------------------------------------------------------
@@ -378,8 +261,8 @@ def _heads(systems: Mapping[str, BySystem], pictures: Mapping[str, str], images:
     main = ("el_m", "el_h", "coref")
     yield from ("### Table 2: the heads", "", *_scores(systems, main, NAMES))
     yield from (_BOOTSTRAP, "", *_differences(systems, main, NAMES))
-    if claims := list(_claims(systems)):
-        yield from ("### What holds here", "", *claims)
+    if found := list(claims(systems)):
+        yield from ("### What holds here", "", *found)
     kinds = {"S": "one mention", "M": "several"}
     yield from ("### Table 3: linked clusters of one mention and of several", "")
     yield from ("Share of gold linked clusters found with exactly their mentions and their entity.", "")
@@ -392,7 +275,7 @@ def _heads(systems: Mapping[str, BySystem], pictures: Mapping[str, str], images:
     yield from ("### By size of cluster, by candidates", "")
     texts = (
         "EL_h F1 by the number of mentions of a cluster",
-        "Gold linked clusters found exactly, by the share of their mentions that have the entity among their candidates",
+        "Gold linked clusters found exactly, by the share of their mentions with the entity among their candidates",
     )
     for name, text in zip(CURVES.values(), texts, strict=True):
         if name in pictures:
@@ -433,10 +316,10 @@ _BOOTSTRAP = (
     "documents would move the difference, not how far other seeds would."
 )
 _ABLATIONS = (
-    "On development documents, each with one field changed: the first row has scores, the others the difference from it "
-    "(intervals as above)."
+    "On development documents, each with one field changed: the first row has scores, the others the difference from "
+    "it (intervals as above)."
 )
 _PLAIN = (
-    "The same heads without what this package adds to the paper's inputs: no priors, products or context of entities, no "
-    "support, no shared words, candidates or entities of pairs, no letter case."
+    "The same heads without what this package adds to the paper's inputs: no priors, products or context of entities, "
+    "no support, no shared words, candidates or entities of pairs, no letter case."
 )

@@ -3,9 +3,9 @@
     OMP_NUM_THREADS=1 python experiments/run.py --corpus dwie=path/to/DWIE --corpus aida=path/to/AIDA \
         --encoder all-MiniLM-L6-v2=path/to/encoder --work runs/paper
 
-A run that is stored in ``--results`` is skipped, one that was interrupted goes on from its last checkpoint in ``--work``.
-Several of these may run at once: each takes the first run that no other has. ``--list`` prints what is there; names of
-runs after the options restrict the queue to these.
+A run that is stored in ``--results`` is skipped, one that was interrupted goes on from its last checkpoint in
+``--work``. Several of these may run at once: each takes the first run that no other has. ``--list`` prints what is
+there; names of runs after the options restrict the queue to these.
 """
 
 from __future__ import annotations
@@ -41,9 +41,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         places = Places(
             options.work,
             _named(options.encoder, "--encoder"),
-            {"bundled": Path(bundled_checkpoint()) / "knowledge_base", **_named(options.knowledge_base, "--knowledge-base")},
+            {"bundled": Path(bundled_checkpoint()) / "knowledge_base"}
+            | _named(options.knowledge_base, "--knowledge-base"),
             options.save_every,
-        )  # fmt: skip
+        )
         chosen = _chosen(queue, options.names)
     except (RunFileError, ValueError) as error:
         raise SystemExit(str(error)) from None
@@ -81,8 +82,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("names", nargs="*", help="runs to take; the whole queue when none is named")
     parser.add_argument("--corpus", action="append", default=[], metavar="NAME=FOLDER", help="where a corpus lies")
     parser.add_argument("--encoder", action="append", default=[], metavar="NAME=FOLDER", help="where an encoder lies")
-    parser.add_argument("--knowledge-base", action="append", default=[], metavar="NAME=FOLDER",
-                        help="where a knowledge base lies; bundled is the checkpoint's own unless said here")  # fmt: skip
+    about = "where a knowledge base lies; bundled is the checkpoint's own unless said here"
+    parser.add_argument("--knowledge-base", action="append", default=[], metavar="NAME=FOLDER", help=about)
     parser.add_argument("--work", type=Path, default=Path("runs/paper"), help="folder of checkpoints and weights")
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder of what is stored")
     parser.add_argument("--runs", type=Path, default=RUNS, help="folder of the files of runs")

@@ -30,8 +30,8 @@ class Part:
 class RunCorpus:
     """A corpus by the name that runs call it: ``dwie``, ``aida``, or a folder of JSON lines under any other.
 
-    The development part of DWIE is every tenth training article; AIDA has ``testa`` and ``testb``. A folder of JSON lines
-    has ``train.jsonl`` and a file for each part.
+    The development part of DWIE is every tenth training article; AIDA has ``testa`` and ``testb``. A folder of JSON
+    lines has ``train.jsonl`` and a file for each part.
     """
 
     def __init__(self, name: str, path: Path) -> None:

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -39,7 +39,7 @@ from hf_corefel.pipeline_corefel import CorefELPipeline
 from hf_corefel.training.checkpoints import BrokenCheckpointError, newest_whole_checkpoint
 from hf_corefel.utils.files import whole_file
 
-__all__ = ["Places", "environment", "evaluate", "knowledge_of", "train"]
+__all__ = ["Places", "cost_of", "environment", "evaluate", "knowledge_of", "train"]
 
 _COST = "cost.json"
 _FINAL = "final"
@@ -206,7 +206,7 @@ def _annotated(run: Run, pipeline: CorefELPipeline, part: Part) -> Iterator[Anno
 
 
 def _by_marginals(document: AnnotatedDocument) -> AnnotatedDocument:
-    """The clusters of the best tree, each linked to what is most probable over all trees; of one entity, one cluster."""
+    """The clusters of the best tree, each linked to what is most probable over all trees; one for each entity."""
     joined: dict[object, Cluster] = {}
     for number, cluster in enumerate(document.clusters):
         assert cluster.alternatives is not None
@@ -253,14 +253,6 @@ class _RiskModel(CorefELModel):
 # What was there ---------------------------------------------------------------------------------------
 
 
-@contextmanager
-def _quietly() -> Iterator[None]:
-    try:
-        yield
-    except (OSError, subprocess.SubprocessError):
-        pass
-
-
 def knowledge_of(kb: KnowledgeBase, folder: Path) -> dict[str, Any]:
     """Return what tells one knowledge base from another."""
     content = json.loads((folder / "kb_config.json").read_text(encoding="utf-8"))
@@ -271,7 +263,7 @@ def environment() -> dict[str, Any]:
     """Return the versions, the commit and the processor that a run had."""
     found: dict[str, Any] = {"python": platform.python_version(), "threads": torch.get_num_threads()}
     found |= {name: version(name) for name in ("torch", "transformers", "hf-corefel")}
-    with _quietly():
+    with suppress(OSError, subprocess.SubprocessError):
         here = Path(__file__).parent
         git = subprocess.run(["git", "rev-parse", "HEAD"], cwd=here, capture_output=True, text=True, check=True)
         found["commit"] = git.stdout.strip()
@@ -281,7 +273,7 @@ def environment() -> dict[str, Any]:
 
 
 def _processor() -> str:
-    with _quietly():
+    with suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
