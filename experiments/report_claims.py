@@ -36,6 +36,7 @@ BySystem = Mapping[str, System]
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return a Markdown table and an empty line."""
     return [f"| {' | '.join(head)} |", "|---" * len(head) + "|", *(f"| {' | '.join(row)} |" for row in rows), ""]
 
 
@@ -46,6 +47,7 @@ def points(value: float) -> str:
 
 
 def interval(found: Difference) -> str:
+    """Return a difference with its interval, in points."""
     return f"{points(found.value)} [{points(found.low)}, {points(found.high)}]"
 
 

@@ -213,5 +213,7 @@ def _compared(sides: Sequence[tuple[str, System, float]]) -> Difference | None:
             counts = system.seeds[metric][seed]
             values += sign / len(shared) * METRICS[metric](lambda name, c=counts: weights @ c[name])  # type: ignore[misc]
     tail = (1 - _CONFIDENCE) / 2
+    # What is left of equal sums is no difference.
+    values = values.round(12) + 0.0
     low, high = np.quantile(values[1:], [tail, 1 - tail])
     return Difference(float(values[0]), float(low), float(high), len(shared))
