@@ -116,7 +116,9 @@ def load(queue: Sequence[Run], results: Path) -> tuple[list[Stored], list[str]]:
 
 def _settings(run: Mapping[str, Any]) -> dict[str, Any]:
     """What a run does, without the names that tables give it."""
-    return {name: value for name, value in run.items() if name not in ("table", "row")}
+    return {
+        name: value for name, value in run.items() if name not in ("table", "row") and (name, value) != ("merges", [])
+    }
 
 
 @dataclass

@@ -15,7 +15,7 @@ from stored_results import SHARES, SIZES
 __all__ = ["CURVES", "curves", "missing_runs", "page"]
 
 NAMES = {"coref": "coreference", "el_m": "EL_m", "el_h": "EL_h", "hard": "hard cases"}
-SYSTEMS = ("Standalone", "Local", "Global")
+SYSTEMS = ("Standalone", "Merged", "Local", "Global")
 CURVES = {"size": "el_h_by_cluster_size.svg", "share": "el_h_by_candidates.svg"}
 _CORPORA = {"dwie": "DWIE", "aida": "AIDA"}
 
@@ -30,11 +30,11 @@ def _systems(stored: Sequence[Stored], table: str, corpus: str, part: str) -> di
         run = each.run
         if run.settings["table"] != table or run.settings["corpus"] != corpus or part not in each.parts:
             continue
-        name = {"local": "Local", "global": "Global"}.get(run.head, "Standalone")
+        name = {"local": "Local", "global": "Global"}.get(run.head, "Merged" if run.merges else "Standalone")
         metrics = list(METRICS)
         if run.head == "standalone_coref":
             metrics = ["coref"]
-        elif run.head == "standalone_linking":
+        elif not run.merges and run.head == "standalone_linking":
             metrics.remove("coref")
         for metric in metrics:
             found[name].seeds.setdefault(metric, {})[each.seed] = each.parts[part]
@@ -97,14 +97,20 @@ def _scores(systems: Mapping[str, BySystem], metrics: Sequence[str], names: Mapp
     head = ["", *(f"{title}: {names[metric]}" for title in systems for metric in metrics), "seeds"]
     rows = [
         [name, *(_value(s[name], m) for s in systems.values() for m in metrics), _seeds(systems, name, metrics)]
-        for name in SYSTEMS
+        for name in _shown(systems)
     ]
     if any(title in PAPER for title in systems):
         rows += [
             [f"*the paper's {name}*", *(_paper(title, name, m) for title in systems for m in metrics), "5"]
             for name in SYSTEMS
+            if name != "Merged"
         ]
     return table(head, rows)
+
+
+def _shown(systems: Mapping[str, BySystem]) -> list[str]:
+    """The systems that have a row: the paper's, and the merged pair where it was measured."""
+    return [name for name in SYSTEMS if name != "Merged" or any(found[name].seeds for found in systems.values())]
 
 
 def _paper(title: str, name: str, metric: str) -> str:
@@ -113,6 +119,8 @@ def _paper(title: str, name: str, metric: str) -> str:
 
 def _differences(systems: Mapping[str, BySystem], metrics: Sequence[str], names: Mapping[str, str]) -> list[str]:
     pairs = [("Local", "Standalone"), ("Global", "Standalone"), ("Global", "Local")]
+    if "Merged" in _shown(systems):
+        pairs.insert(2, ("Global", "Merged"))
     head = ["points", *(f"{title}: {names[metric]}" for title in systems for metric in metrics)]
     rows = [
         [f"{first} {MINUS} {second}",
@@ -197,11 +205,11 @@ def curves(stored: Sequence[Stored], queue: Sequence[Run]) -> dict[str, str]:
     pictures = {}
     for kind, (metrics, places, axis, title) in kinds.items():
         panels = []
-        for corpus, part in _parts(queue, "heads"):
-            systems = _systems(stored, "heads", corpus, part)
-            lines = [Line(name, [_mean(systems[name], metric) for metric in metrics]) for name in SYSTEMS]
+        by_part = {_title(c, p): _systems(stored, "heads", c, p) for c, p in _parts(queue, "heads")}
+        for part, systems in by_part.items():
+            lines = [Line(name, [_mean(systems[name], metric) for metric in metrics]) for name in _shown(by_part)]
             if any(value is not None for line in lines for value in line.values):
-                panels.append(Panel(_title(corpus, part), places, lines))
+                panels.append(Panel(part, places, lines))
         if panels:
             pictures[CURVES[kind]] = chart(panels, axis, title)
     return pictures

@@ -109,12 +109,17 @@ def _chosen(queue: Sequence[Run], names: Sequence[str]) -> list[Run]:
 
 
 def _next(queue: Sequence[Run], results: Path, places: Places, passed: set[str]) -> Run | None:
-    """Return the first run that is neither stored nor passed over, and whose weights are there if it trains none."""
+    """Return the first run that is neither stored nor passed over, and for which all is there that others make."""
     for run in queue:
-        ready = run.weights_of is None or places.weights(run.weights_of).is_dir()
-        if run.name not in passed and ready and read_record(results / run.name) is None:
+        if run.name not in passed and not _lacking(run, results, places) and read_record(results / run.name) is None:
             return run
     return None
+
+
+def _lacking(run: Run, results: Path, places: Places) -> list[str]:
+    """The runs that have to come first."""
+    needed = [] if run.weights_of is None or places.weights(run.weights_of).is_dir() else [run.weights_of]
+    return needed + [name for name in run.merges if read_record(results / name) is None]
 
 
 def _state(run: Run, results: Path, places: Places) -> str:
@@ -124,11 +129,11 @@ def _state(run: Run, results: Path, places: Places) -> str:
         if not cost:
             return "done"
         return f"done: {cost['seconds'] / 60:.0f} min, {cost['peak_megabytes']} MB, {cost['steps']} steps"
+    if lacking := _lacking(run, results, places):
+        return f"waits for {', '.join(lacking)}"
+    if not run.trains or places.weights(run.name).is_dir():
+        return "to be evaluated"
     cost = cost_of(run, places)
-    if places.weights(run.weights_of or run.name).is_dir():
-        return "trained, to be evaluated"
-    if run.weights_of is not None:
-        return f"waits for {run.weights_of}"
     return f"begun: step {cost['steps']}" if cost else "not begun"
 
 
@@ -140,12 +145,12 @@ def _do(run: Run, corpora: dict[str, Path], places: Places, results: Path) -> No
         name = run.settings["knowledge_base"]
         raise ValueError(f"where is the knowledge base {name}? say --knowledge-base {name}=FOLDER")
     kb = KnowledgeBase.from_pretrained(folder)
-    if run.weights_of is None and not places.weights(run.name).is_dir():
+    if run.trains and not places.weights(run.name).is_dir():
         train(run, corpus, kb, places)
     partial = results / f".{run.name}.part"
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
-    evaluated = {name: evaluate(run, corpus.part(name), kb, places, partial, name) for name in run.parts}
+    evaluated = {name: evaluate(run, corpus.part(name), kb, places, results, partial, name) for name in run.parts}
     record = {
         "run": run.to_dict(),
         "knowledge_base": knowledge_of(kb, folder),

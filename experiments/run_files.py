@@ -2,7 +2,8 @@
 
 A run either says everything (corpus, seed, encoder, knowledge base, training arguments, fields of the configuration),
 or names another one as its ``base`` and what it changes of it, by dotted names that the base has. ``weights_of`` names
-the run whose trained model is decoded in another way, without training.
+the run whose trained model is decoded in another way, ``merges`` the two whose stored clusters and links are put
+together; both without training.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _PLAIN = {
     "config": dict,
     "parts": list,
 }
-_BESIDE = {"base", "change", "weights_of", "decoding", *_PLAIN}
+_BESIDE = {"base", "change", "weights_of", "decoding", "merges", *_PLAIN}
 
 
 class RunFileError(ValueError):
@@ -47,12 +48,19 @@ class Run:
         settings: Everything that it says, with what its base says.
         weights_of: The run whose model it decodes; None when it trains one.
         decoding: How clusters and links are chosen, one of `DECODINGS`.
+        merges: The runs whose clusters and whose links it puts together; none for others.
     """
 
     name: str
     settings: Mapping[str, Any]
     weights_of: str | None = None
     decoding: str = "best_tree"
+    merges: tuple[str, ...] = ()
+
+    @property
+    def trains(self) -> bool:
+        """Whether it has a model of its own."""
+        return self.weights_of is None and not self.merges
 
     @property
     def head(self) -> str:
@@ -66,7 +74,7 @@ class Run:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain types, as it is stored beside the results."""
-        return {**self.settings, "weights_of": self.weights_of, "decoding": self.decoding}
+        return {**self.settings, "weights_of": self.weights_of, "decoding": self.decoding, "merges": list(self.merges)}
 
 
 def read_queue(folder: Path = RUNS) -> list[Run]:
@@ -83,8 +91,9 @@ def read_queue(folder: Path = RUNS) -> list[Run]:
         raise RunFileError(f"{folder}: {QUEUE} and the files *.json differ in {', '.join(sorted(lacking))}")
     runs = [read_run(folder, name) for name in names]
     for run in runs:
-        if run.weights_of is not None and run.weights_of not in files:
-            raise RunFileError(f"{folder / run.name}.json: weights_of: there is no run {run.weights_of!r}")
+        for field, others in (("weights_of", filter(None, [run.weights_of])), ("merges", run.merges)):
+            if unknown := set(others) - files:
+                raise RunFileError(f"{folder / run.name}.json: {field}: there is no run {unknown.pop()!r}")
     return runs
 
 
@@ -110,6 +119,9 @@ def read_run(folder: Path, name: str) -> Run:
     weights_of, decoding = content.pop("weights_of", None), content.pop("decoding", "best_tree")
     if decoding not in DECODINGS:
         raise RunFileError(f"{path}: decoding must be one of {', '.join(DECODINGS)}; got {decoding!r}")
+    merges = content.pop("merges", [])
+    if merges and (not isinstance(merges, list) or len(merges) != 2):
+        raise RunFileError(f"{path}: merges must name two runs, that of the clusters and that of the links")
     settings = content
     if base is not None:
         settings = {**copy.deepcopy(dict(read_run(folder, base).settings)), **content}
@@ -120,7 +132,7 @@ def read_run(folder: Path, name: str) -> Run:
     for field, kind in _PLAIN.items():
         if not isinstance(settings.get(field), kind):
             raise RunFileError(f"{path}: {field} must be there, and be of type {kind.__name__}")
-    return Run(name, settings, weights_of, decoding)
+    return Run(name, settings, weights_of, decoding, tuple(merges))
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -20,17 +20,19 @@ from typing import Any
 import torch
 from run_corpora import Part, RunCorpus
 from run_files import Run
-from stored_results import document_counts, write_counts, write_predictions
+from stored_results import document_counts, read_predictions, write_counts, write_predictions
 from transformers import AutoTokenizer, TrainerCallback, set_seed
 
 from hf_corefel import (
     AnnotatedDocument,
     Cluster,
+    CorefELConfig,
     CorefELModel,
     CorefELProcessor,
     CorefELTrainer,
     CorefELTrainingArguments,
     KnowledgeBase,
+    Mention,
 )
 from hf_corefel.candidates.document_candidates import entities_of_span
 from hf_corefel.evaluation import candidate_share
@@ -39,7 +41,7 @@ from hf_corefel.pipeline_corefel import CorefELPipeline
 from hf_corefel.training.checkpoints import BrokenCheckpointError, newest_whole_checkpoint
 from hf_corefel.utils.files import whole_file
 
-__all__ = ["Places", "cost_of", "environment", "evaluate", "knowledge_of", "train"]
+__all__ = ["Places", "cost_of", "environment", "evaluate", "knowledge_of", "merged", "train"]
 
 _COST = "cost.json"
 _FINAL = "final"
@@ -82,7 +84,7 @@ def train(run: Run, corpus: RunCorpus, kb: KnowledgeBase, places: Places) -> Non
         entity_vector_size=kb.vector_size,
         **settings["config"],
     )
-    processor = CorefELProcessor(AutoTokenizer.from_pretrained(encoder, trust_remote_code=False), kb, model.config)
+    processor = _processor_of(run, kb, places, model.config)
     checkpoints = folder / "checkpoints"
     arguments = CorefELTrainingArguments(
         str(checkpoints),
@@ -165,24 +167,45 @@ class _SaveNowAndThen(TrainerCallback):
 # Evaluation -------------------------------------------------------------------------------------------
 
 
-def evaluate(run: Run, part: Part, kb: KnowledgeBase, places: Places, folder: Path, name: str) -> dict[str, Any]:
+def evaluate(
+    run: Run, part: Part, kb: KnowledgeBase, places: Places, results: Path, folder: Path, name: str
+) -> dict[str, Any]:
     """Annotate the texts of a part with the trained model, store predictions and counts, and say what the table knows.
+
+    Args:
+        run: The run.
+        part: The part.
+        kb: The knowledge base.
+        places: Where the weights are.
+        results: The stored results, of which a run that merges others reads theirs.
+        folder: Where this run's are written.
+        name: The name of the part.
 
     Returns:
         Documents, seconds that annotating took, and what having candidates gives away.
     """
-    pipeline = _pipeline(run, kb, places)
     begun = time.monotonic()
-    predicted = list(_annotated(run, pipeline, part))
+    if run.merges:
+        texts = {str(text.id): text.text for text in part.texts}
+        stored = [read_predictions(results / other / f"{name}.predictions.jsonl.gz", texts) for other in run.merges]
+        predicted = [merged(clusters, links) for clusters, links in zip(*stored, strict=True)]
+        processor = _processor_of(
+            run, kb, places, CorefELConfig(entity_vector_size=kb.vector_size, **run.settings["config"])
+        )
+    else:
+        pipeline = _pipeline(run, kb, places)
+        processor = pipeline.processor
+        begun = time.monotonic()
+        predicted = list(_annotated(run, pipeline, part))
     seconds = time.monotonic() - begun
-    limit = pipeline.processor.settings.max_candidates
+    limit = processor.settings.max_candidates
     counts = []
     for gold, found in zip(part.gold, predicted, strict=True):
         offsets = [mention.offsets for cluster in gold.clusters or [] for mention in cluster.mentions]
         counts.append(document_counts(gold, found, {o: entities_of_span(kb, gold, o, limit) for o in offsets}))
     write_predictions(folder / f"{name}.predictions.jsonl.gz", predicted)
     write_counts(folder / f"{name}.counts.json.gz", [str(gold.id) for gold in part.gold], counts)
-    share = candidate_share(part.gold, pipeline.processor, part.texts)
+    share = candidate_share(part.gold, processor, part.texts)
     return {"documents": len(part.gold), "seconds": round(seconds, 1), **_rounded(share.to_dict())}
 
 
@@ -193,9 +216,12 @@ def _rounded(numbers: Mapping[str, float]) -> dict[str, float]:
 def _pipeline(run: Run, kb: KnowledgeBase, places: Places) -> CorefELPipeline:
     kind = _RiskModel if run.decoding == "min_bayes_risk" else CorefELModel
     model = kind.from_pretrained(places.weights(run.weights_of or run.name)).eval()
+    return CorefELPipeline(model=model, processor=_processor_of(run, kb, places, model.config), task="coref-el")
+
+
+def _processor_of(run: Run, kb: KnowledgeBase, places: Places, config: CorefELConfig) -> CorefELProcessor:
     encoder = str(places.encoders.get(run.settings["encoder"], run.settings["encoder"]))
-    tokenizer = AutoTokenizer.from_pretrained(encoder, trust_remote_code=False)
-    return CorefELPipeline(model=model, processor=CorefELProcessor(tokenizer, kb, model.config), task="coref-el")
+    return CorefELProcessor(AutoTokenizer.from_pretrained(encoder, trust_remote_code=False), kb, config)
 
 
 def _annotated(run: Run, pipeline: CorefELPipeline, part: Part) -> Iterator[AnnotatedDocument]:
@@ -217,6 +243,34 @@ def _by_marginals(document: AnnotatedDocument) -> AnnotatedDocument:
         mentions = tuple(sorted((*earlier, *cluster.mentions), key=lambda mention: mention.offsets))
         joined[key] = Cluster(mentions, entity, probability)
     return replace(document, clusters=sorted(joined.values(), key=lambda cluster: cluster.mentions[0].offsets))
+
+
+def merged(clusters: AnnotatedDocument, links: AnnotatedDocument) -> AnnotatedDocument:
+    """Return the clusters of one prediction with the links of another, each cluster linked by the vote of its mentions.
+
+    Of equal votes the more probable link wins. Linked mentions that are in no cluster join those of their link, and
+    clusters of one link are one, as in the joint models.
+    """
+    linked = {m.offsets: (m, c) for c in links.clusters if c.entity is not None for m in c.mentions}
+    groups: list[tuple[list[Mention], str | None]] = []
+    for cluster in clusters.clusters:
+        votes: dict[str, tuple[int, float]] = {}
+        for mention in cluster.mentions:
+            if mention.offsets in linked:
+                link = linked.pop(mention.offsets)[1]
+                assert link.entity is not None
+                votes[link.entity] = votes.get(link.entity, (0, 0.0))[0] + 1, link.probability or 0.0
+        entity = max(votes, key=lambda name: (votes[name], name)) if votes else None
+        groups.append((list(cluster.mentions), entity))
+    groups += [([mention], link.entity) for mention, link in linked.values()]
+    joined: dict[object, list[Mention]] = {}
+    for number, (mentions, entity) in enumerate(groups):
+        joined.setdefault(number if entity is None else entity, []).extend(mentions)
+    found = [
+        Cluster(tuple(sorted(mentions, key=lambda m: m.offsets)), key if isinstance(key, str) else None)
+        for key, mentions in joined.items()
+    ]
+    return replace(clusters, clusters=sorted(found, key=lambda cluster: cluster.mentions[0].offsets))
 
 
 class _RiskPosterior:

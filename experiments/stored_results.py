@@ -143,7 +143,7 @@ def write_predictions(path: Path, documents: Sequence[AnnotatedDocument]) -> Non
     lines = []
     for document in documents:
         clusters = [
-            [c.entity, _rounded(c.probability), [[m.begin, m.end, _rounded(m.probability)] for m in c.mentions]]
+            [c.entity, _rounded(c.probability), [[m.begin, m.end, _rounded(m.probability, 2)] for m in c.mentions]]
             for c in document.clusters
         ]
         row = {"id": document.id, "clusters": clusters}
@@ -151,8 +151,8 @@ def write_predictions(path: Path, documents: Sequence[AnnotatedDocument]) -> Non
     _write(path, "".join(f"{line}\n" for line in lines))
 
 
-def _rounded(probability: float | None) -> float | None:
-    return None if probability is None else round(probability, 3)
+def _rounded(probability: float | None, digits: int = 3) -> float | None:
+    return None if probability is None else round(probability, digits)
 
 
 def read_predictions(path: Path, texts: Mapping[str, str]) -> list[AnnotatedDocument]:

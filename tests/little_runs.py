@@ -43,5 +43,6 @@ FILES: dict[str, dict[str, Any]] = {
     "tiny-global-3": BASE,
     "tiny-local-3": {"base": "tiny-global-3", "row": "local", "change": {"config.head": "local"}},
     "tiny-by_risk-3": BY_RISK,
+    "tiny-merged-3": {"base": "tiny-global-3", "row": "merged", "merges": ["tiny-global-3", "tiny-local-3"]},
     "tiny-by_marginals-3": {**BY_RISK, "row": "by marginals", "decoding": "marginals"},
 }

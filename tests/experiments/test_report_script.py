@@ -100,6 +100,7 @@ def test_spread_of_one_seed_is_not_known() -> None:
 
 # The page ---------------------------------------------------------------------------------------------
 
+MERGED = {"merged": [[BERG]] * 3 + [[OSLO]]}
 HEADS = ("standalone_coref", "standalone_linking", "local", "global")
 EMPTY: list[Cluster] = []
 FOUND = {
@@ -121,6 +122,9 @@ def folders(tmp_path: Path, write_runs: Callable[..., Path]) -> Callable[..., li
                 changes = {"config.head": head, "seed": seed}
                 files[f"tiny-{head}-{seed}"] = {"base": "tiny-global-3", "row": head, "change": changes}
         files["tiny-global-3"] = BASE
+        pair = ["tiny-standalone_coref-3", "tiny-standalone_linking-3"]
+        changes = {"config.head": "standalone_linking"}
+        files["tiny-merged-3"] = {"base": "tiny-global-3", "row": "merged", "merges": pair, "change": changes}
         files["tiny-arsinh-3"] = {"base": "tiny-global-3", "table": "ablations", "row": "arsinh weights",
                                   "change": {"config.use_candidate_prior": False}, "parts": ["dev"]}  # fmt: skip
         runs = write_runs(files)
@@ -131,7 +135,7 @@ def folders(tmp_path: Path, write_runs: Callable[..., Path]) -> Callable[..., li
             folder = results / run.name
             folder.mkdir(parents=True, exist_ok=True)
             for name in run.parts:
-                names, rows = counts_of(FOUND.get(head, FOUND["local"]))
+                names, rows = counts_of((FOUND | MERGED).get(head, FOUND["local"]))
                 STORED.write_counts(folder / f"{name}.counts.json.gz", names, rows)
             share = {"documents": 4, "seconds": 2.0, "gold_share_of_spans_with_candidates": 0.25}
             record = {
@@ -167,15 +171,15 @@ def rows(page: str, begin: str) -> list[list[str]]:
 def test_nothing_is_invented_where_nothing_is_stored(folders: Callable[..., list[str]]) -> None:
     page = written(folders())
     assert page == (
-        f"before\n\n{REPORT.BEGIN}\n0 of 9 runs are stored. Missing (run, seeds): `tiny-standalone_coref` 3, 4; "
-        f"`tiny-standalone_linking` 3, 4; `tiny-local` 3, 4; `tiny-global` 3, 4; `tiny-arsinh` 3.\n"
+        f"before\n\n{REPORT.BEGIN}\n0 of 10 runs are stored. Missing (run, seeds): `tiny-standalone_coref` 3, 4; "
+        f"`tiny-standalone_linking` 3, 4; `tiny-local` 3, 4; `tiny-global` 3, 4; `tiny-merged` 3; `tiny-arsinh` 3.\n"
         f"{REPORT.END}\n\nafter\n"
     )
 
 
 def test_a_prefix_of_the_queue_is_a_table_that_says_what_it_lacks(folders: Callable[..., list[str]]) -> None:
     page = written(folders(("standalone_coref", 3), ("local", 3)))
-    assert "2 of 9 runs are stored" in page and "`tiny-global` 3, 4" in page
+    assert "2 of 10 runs are stored" in page and "`tiny-global` 3, 4" in page
     # Coreference of the one half of the pair, links of neither.
     standalone, local, glob = (rows(page, name)[0] for name in ("Standalone", "Local", "Global"))
     assert standalone[1:3] == ["", ""] and float(standalone[3]) > 85 and standalone[4] == "tiny test: 0–1"
@@ -209,6 +213,28 @@ def test_the_tables_are_those_of_the_counts(folders: Callable[..., list[str]]) -
     assert "Global is better at coreference than Standalone" not in sentence  # 0 lies in the interval
     assert "5 trainings, 0.1 hours of one thread; abacus; torch 2, transformers 5." in page
     assert "![EL_h F1 by the number of mentions of a cluster](images/el_h_by_cluster_size.svg)" in page
+
+
+def test_the_merged_pair_is_shown_where_it_was_measured(folders: Callable[..., list[str]]) -> None:
+    page = written(folders(*[(head, 3) for head in HEADS]))
+    assert rows(page, "Merged") == [] and ">Merged<" not in REPORT.files(*paths(folders()))[curve(folders())]
+    page = written(folders(*[(head, 3) for head in HEADS], ("merged", 3)))
+    # 5 of 5 mentions of 12, 4 of 4 clusters of 8.
+    assert rows(page, "Merged")[0][1:3] == ["58.8", "66.7"]
+    assert rows(page, f"Global {CLAIMS.MINUS} Merged")[0][1].startswith("**+41.2 [")
+    (claim,) = rows(
+        page, "Not compared in the paper: Global gets more linked clusters right than the merged pair (EL_h)"
+    )
+    assert claim[1].startswith("**holds**: +33.3 [") and "paper" not in claim[1]
+    assert ">Merged<" in REPORT.files(*paths(folders()))[curve(folders())]
+
+
+def paths(arguments: list[str]) -> list[Path]:
+    return [Path(argument) for argument in arguments[1::2]]
+
+
+def curve(arguments: list[str]) -> Path:
+    return Path(arguments[-1]).parent / "images" / "el_h_by_cluster_size.svg"
 
 
 def test_seeds_have_a_mean_and_a_deviation(folders: Callable[..., list[str]]) -> None:

@@ -67,7 +67,7 @@ def test_a_killed_queue_goes_on_where_it_was(
     assert RUN.main(killed) == 0
     # The same predictions and counts as those of the queue that nothing stopped.
     expected = stored_files(tmp_path / "calm" / "results")
-    assert len(expected) == 12 and len(stored := stored_files(results)) == 6
+    assert len(expected) == 16 and len(stored := stored_files(results)) == 6
     assert all(expected[name] == data for name, data in stored.items())
     record = STORED.read_record(results / "tiny-global-3")
     assert record["cost"]["steps"] == 36 and record["cost"]["seconds"] > before["seconds"]
@@ -144,11 +144,11 @@ def test_places_that_were_not_given_are_asked_for(
 def test_the_queue_of_this_repository_begins_with_tables() -> None:
     runs = FILES_OF_RUNS.read_queue()
     heads = ["standalone_coref", "standalone_linking", "local", "global"]
-    trained = [run for run in runs if run.weights_of is None]
+    trained = [run for run in runs if run.trains]
     assert [(run.settings["corpus"], run.head) for run in trained[:8]] == [
         (c, h) for c in ("dwie", "aida") for h in heads
     ]
-    compared = [run for run in runs if run.settings["table"] == "heads"]
+    compared = [run for run in trained if run.settings["table"] == "heads"]
     assert {(r.settings["corpus"], r.head, r.settings["seed"]) for r in compared} == {
         (c, h, s) for c in ("dwie", "aida") for h in heads for s in (13, 14, 15)
     }
@@ -168,7 +168,7 @@ def test_every_file_of_runs_makes_a_configuration(name: str) -> None:
     run = FILES_OF_RUNS.read_run(FILES_OF_RUNS.RUNS, name)
     assert CorefELConfig(**run.settings["config"]).head == run.head
     CorefELTrainingArguments("unused", use_cpu=True, report_to="none", **run.settings["training"])
-    if run.settings["table"] == "ablations" and run.weights_of is None:
+    if run.settings["table"] == "ablations" and run.trains:
         changes = json.loads((FILES_OF_RUNS.RUNS / f"{name}.json").read_text())["change"]
         assert len(set(changes) - {"seed"}) == 1
 
@@ -176,12 +176,14 @@ def test_every_file_of_runs_makes_a_configuration(name: str) -> None:
 @pytest.mark.parametrize(
     ("files", "queue", "message"),
     [
-        (FILES, "tiny-global-3\ntiny-local-3", r"files \*.json differ in tiny-by_marginals-3, tiny-by_risk-3"),
+        (FILES, "tiny-global-3\ntiny-local-3", r"files \*.json differ in tiny-by_marginals-3, tiny-by_risk-3, tiny-me"),
         ({"a": BASE}, "a\na", "queue.txt: a stands there twice"),
         ({"a": {**BASE, "sead": 1}}, None, "a.json: unknown sead; known are base, change"),
         ({"a": {**BASE, "seed": "1"}}, None, "a.json: seed must be there, and be of type int"),
         ({"a": {**BASE, "decoding": "worst"}}, None, "a.json: decoding must be one of best_tree, marginals"),
         ({"a": {**BASE, "weights_of": "b"}}, None, "a.json: weights_of: there is no run 'b'"),
+        ({"a": {**BASE, "merges": ["a", "b"]}}, None, "a.json: merges: there is no run 'b'"),
+        ({"a": {**BASE, "merges": ["a"]}}, None, "a.json: merges must name two runs"),
         ({"a": {"base": "b"}}, None, "b.json: no such file"),
         ({"a": {**BASE, "change": {"seed": 1}}}, None, "a.json: change: there is no base"),
         ({"b": BASE, "a": {"base": "b", "change": {"config.haed": 1}}}, None, "the base says nothing of 'config.haed'"),
@@ -192,6 +194,32 @@ def test_files_of_runs_that_cannot_be_are_refused(
 ) -> None:
     with pytest.raises(FILES_OF_RUNS.RunFileError, match=message):
         FILES_OF_RUNS.read_queue(write_runs(files, queue))
+
+
+def test_the_pair_is_merged_by_votes() -> None:
+    text = "a b c d e f g"
+    a, b, c, d, e, f, g = (Mention(i, i + 1) for i in range(0, 13, 2))
+    clusters = AnnotatedDocument(text, [Cluster((a, b, c)), Cluster((d,)), Cluster((e, f))], "x")
+    links = AnnotatedDocument(
+        text,
+        [
+            Cluster((a, b), "Oslo", 0.6),
+            Cluster((c, e, g), "Bergen", 0.7),
+            Cluster((f,), "Moss", 0.9),
+        ],
+        "x",
+    )
+    found = sys.modules["run_training"].merged(clusters, links)
+    # Two votes against one; of one vote each the more probable link; what is in no cluster is one of its own.
+    assert [([m.begin for m in cl.mentions], cl.entity) for cl in found.clusters] == [
+        ([0, 2, 4], "Oslo"), ([6], None), ([8, 10], "Moss"), ([12], "Bergen"),
+    ]  # fmt: skip
+    # Clusters of one link are one.
+    links = AnnotatedDocument(text, [Cluster((a, d, g), "Oslo", 0.6)], "x")
+    found = sys.modules["run_training"].merged(clusters, links)
+    assert [([m.begin for m in cl.mentions], cl.entity) for cl in found.clusters] == [
+        ([0, 2, 4, 6, 12], "Oslo"), ([8, 10], None),
+    ]  # fmt: skip
 
 
 # What is stored ---------------------------------------------------------------------------------------
