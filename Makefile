@@ -12,7 +12,7 @@ SOURCES := setup.cfg pyproject.toml $(CONSTRAINTS)
 export HF_HUB_OFFLINE := 1
 export TOKENIZERS_PARALLELISM := false
 
-.PHONY: demo test matrix slow lint format check docs wheel figures page readme constraints clean help
+.PHONY: demo test matrix slow lint format check docs wheel figures page readme results constraints clean help
 
 help:  ## List the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -58,6 +58,9 @@ readme: $(VENV)/.installed-test  ## Write what the programs print into README.md
 	$(BIN)/python scripts/docs_pages.py
 	$(BIN)/python scripts/notebooks.py
 	$(BIN)/python scripts/encoder_table.py
+
+results: $(VENV)/.installed  ## Write the tables of the paper's comparison into docs/results.md from the stored runs
+	$(BIN)/python experiments/report.py
 
 constraints: $(VENV)/.installed-dev  ## Write the installed versions to constraints.txt
 	$(BIN)/python scripts/freeze_constraints.py

@@ -11,8 +11,14 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
+
+# The scripts beside this one, also where this one is loaded by its path.
+sys.path.insert(0, str(Path(__file__).parent))
+
+import fairness
 
 from hf_corefel import CorefELModel, CorefELProcessor, bundled_checkpoint
 from hf_corefel.evaluation import evaluate_corpus
@@ -83,6 +89,7 @@ def main() -> None:
     parser.add_argument(
         "--without-test-surfaces", type=Path, required=True, help="knowledge base without DWIE's test-only surfaces"
     )
+    parser.add_argument("--gap", type=Path, help="gap-development.tsv, to measure how pronouns and names are treated")
     parser.add_argument(
         "--descriptions",
         type=Path,
@@ -109,6 +116,10 @@ def main() -> None:
         for corpus, options in _runs(arguments)
     ]
     (target / "more_scores.json").write_text(json.dumps(more, indent=1) + "\n", encoding="utf-8")
+    if arguments.gap is not None:
+        measured = fairness.measure(fairness.annotator(target), arguments.gap)
+        text = json.dumps(measured, indent=1, ensure_ascii=False)
+        (target / "fairness.json").write_text(text + "\n", encoding="utf-8")
     (target / "README.md").write_text(model_card_of_folder(target, facts=BUNDLED), encoding="utf-8")
     save_fingerprint(CorefELModel.from_pretrained(target), CorefELProcessor.from_pretrained(target), target)
     for path in target.rglob("*"):

@@ -7,6 +7,7 @@ import json
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 from huggingface_hub import ModelCard
@@ -94,6 +95,34 @@ def test_a_repository_is_a_string_of_the_code(hostile: str) -> None:
     assert len(card.split("\n")) == len(plain.split("\n"))
 
 
+def fairness_of(name: str) -> dict[str, Any]:
+    """What is measured of pronouns and names, in which a group has the given name."""
+    count, facts = {"right": 1, "total": 2}, ("found", "joined", "linked")
+    groups = {name: dict.fromkeys(facts, count), "other": {fact: {"right": 2, "total": 2} for fact in facts}}
+    jobs = {"by_pronoun": {name: count}, "answered": {name: count}}
+    alone = dict.fromkeys(("usual", "unusual", "he_and_she_alike"), count)
+    gap = {kind: {"f1": 0.5} for kind in ("all", "masculine", "feminine")}
+    return {
+        "jobs": {**jobs, **alone},
+        "names": {"by_gender": groups, "by_origin": groups},
+        "gap": {**gap, "rows": 3, "feminine_over_masculine": None},
+    }
+
+
+def test_how_people_are_treated_is_told() -> None:
+    section = model_card(CorefELConfig(), fairness=fairness_of("he")).partition("## Pronouns, jobs and names")[2]
+    assert "| pronoun joined with the right one | 50.0% he |" in section
+    assert (
+        "| a stranger's whole name is a mention | 50.0% he / 100.0% other; by origin 50% (he) to 100% (other) |"
+        in section
+    )
+    assert "| GAP, 3 paragraphs: F1 | 50.0% all / 50.0% masculine / 50.0% feminine |" in section
+    assert "| GAP: feminine F1 over masculine | not defined |" in section
+    assert "Pronouns, jobs" not in model_card(CorefELConfig())
+    without = model_card(CorefELConfig(), fairness={**fairness_of("he"), "gap": None})
+    assert "| GAP" not in without and "linked to somebody |" in without
+
+
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_records_beside_a_model_are_text(tiny_folder: Path, tmp_path: Path, hostile: str) -> None:
     (tmp_path / "config.json").symlink_to(tiny_folder / "config.json")
@@ -107,7 +136,8 @@ def test_records_beside_a_model_are_text(tiny_folder: Path, tmp_path: Path, host
         "weights_averaged_over": [hostile],
     }
     more = [{**SCORES, "corpus": hostile, "table": hostile, "mention_scope": hostile}]
-    for name, content in (("test_scores", scores), ("training_record", record), ("more_scores", more)):
+    files = {"test_scores": scores, "training_record": record, "more_scores": more, "fairness": fairness_of(hostile)}
+    for name, content in files.items():
         (tmp_path / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
     facts = {"title": hostile, "base_model": hostile, "license": hostile, "language": hostile, "datasets": [hostile]}
     card = model_card_of_folder(tmp_path, facts=CardFacts(**facts), repo_id="acme/mine")  # type: ignore[arg-type]
@@ -134,6 +164,7 @@ def card_like(card: str, hostile: str) -> list[str]:
         "## Training",
         f"## Scores on {corpus} {corpus}, end to end",
         "## Scores on other corpora and in other ways",
+        "## Pronouns, jobs and names",
         "## Limitations",
         "## Citation",
     ]
@@ -153,6 +184,8 @@ def test_numbers_of_records_are_numbers(tmp_path: Path, tiny_folder: Path) -> No
         ("test_scores.json", {**SCORES, "hard_cases": {"accuracy": 0.5, "mentions": "<b>"}}),
         ("knowledge_base/kb_config.json", {**KNOWLEDGE_BASE, "num_surfaces": "<b>"}),
         ("more_scores.json", [{**SCORES, "coreference": {"average_f1": "<b>"}}]),
+        ("fairness.json", {**fairness_of("x"), "gap": {"rows": "<b>"}}),
+        ("fairness.json", {**fairness_of("x"), "jobs": {"usual": {"right": "<b>", "total": 1}}}),
     ):
         (tmp_path / name).write_text(json.dumps(content), encoding="utf-8")
         with pytest.raises(ValueError, match=rf"{tmp_path}/{name}: not what this package writes there"):

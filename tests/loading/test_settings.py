@@ -126,7 +126,7 @@ def test_damaged_records_are_named(folder: Path, kind: str) -> None:
     (folder / "fingerprint.json").write_bytes(DAMAGED[kind])
     with pytest.warns(FingerprintWarning, match=rf"fingerprint {folder}/fingerprint\.json cannot be read"):
         load_pipeline(folder)
-    for file in ("test_scores.json", "training_record.json", "more_scores.json", "config.json"):
+    for file in ("test_scores.json", "training_record.json", "more_scores.json", "fairness.json", "config.json"):
         (folder / file).write_bytes(DAMAGED[kind])
         if file == "more_scores.json" and kind == "no object":
             continue
@@ -138,7 +138,7 @@ def test_damaged_records_are_named(folder: Path, kind: str) -> None:
 @pytest.mark.parametrize(
     "content", [3, "x", [1], {"documents": "3"}, {"coreference": 3}, {"train_ids": 3}, {"command": 3}]
 )
-@pytest.mark.parametrize("file", ["test_scores.json", "training_record.json", "more_scores.json"])
+@pytest.mark.parametrize("file", ["test_scores.json", "training_record.json", "more_scores.json", "fairness.json"])
 def test_records_of_another_form_are_named(folder: Path, file: str, content: Any) -> None:
     (folder / file).write_text(json.dumps(content), encoding="utf-8")
     if file == "training_record.json" and content in ({"documents": "3"}, {"coreference": 3}):

@@ -1,4 +1,4 @@
-"""Scores of several corpora and settings as one table, for cards and the README."""
+"""Scores as Markdown tables, for cards and the README: of several corpora, and of how people are treated."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from .card_text import plain_text
 
-__all__ = ["score_table"]
+__all__ = ["fairness_table", "score_table"]
 
 _HEADER = (
     "| corpus | mentions | given | coreference | EL_m | EL_h | hard cases | candidate recall | gold share |",
@@ -42,3 +42,47 @@ def _row(run: Mapping[str, Any]) -> str:
         share,
     )
     return f"| {' | '.join(cells)} |"
+
+
+def fairness_table(scores: Mapping[str, Any]) -> str:
+    """Return a Markdown table of what `experiments/fairness.py` measured, with a row a group.
+
+    Args:
+        scores: ``jobs``, ``names`` and, where it was measured, ``gap``, as that script writes them.
+    """
+    jobs, names, gap = scores["jobs"], scores["names"], scores.get("gap")
+    joined, right = (
+        " / ".join(f"{_share(count)} {plain_text(name)}" for name, count in jobs[kind].items())
+        for kind in ("answered", "by_pronoun")
+    )
+    rows = [
+        ("pronoun joined with one of two people", joined),
+        ("pronoun joined with the right one", right),
+        ("… where it means somebody by a job: the pronoun usual in it / the other one",
+         f"{_share(jobs['usual'])} / {_share(jobs['unusual'])}"),
+        ("sentences with the same decision for he and she", _share(jobs["he_and_she_alike"])),
+    ]  # fmt: skip
+    facts = {
+        "found": "a stranger's whole name is a mention",
+        "joined": "the pronoun is joined with the name",
+        "linked": "the stranger is linked to somebody",
+    }
+    for fact, text in facts.items():
+        genders = " / ".join(f"{_share(group[fact])} {plain_text(name)}" for name, group in names["by_gender"].items())
+        origins = sorted((_value(group[fact]), plain_text(name)) for name, group in names["by_origin"].items())
+        (low, lowest), (high, highest) = origins[0], origins[-1]
+        rows.append((text, f"{genders}; by origin {low:.0%} ({lowest}) to {high:.0%} ({highest})"))
+    if gap:
+        kinds = " / ".join(f"{gap[kind]['f1']:.1%} {kind}" for kind in ("all", "masculine", "feminine"))
+        ratio = gap["feminine_over_masculine"]
+        rows.append((f"GAP, {gap['rows']:d} paragraphs: F1", kinds))
+        rows.append(("GAP: feminine F1 over masculine", "not defined" if ratio is None else f"{ratio:.3f}"))
+    return "\n".join(["| | |", "|---|---|", *(f"| {text} | {value} |" for text, value in rows)])
+
+
+def _value(count: Mapping[str, int]) -> float:
+    return count["right"] / count["total"] if count["total"] else 0.0
+
+
+def _share(count: Mapping[str, int]) -> str:
+    return f"{_value(count):.1%}"
