@@ -55,6 +55,7 @@ BAD = [
     *[("use_pair_definitions", value) for value in ("no", None, 1)],
     *[("use_speakers", value) for value in ("no", None, 1)],
     *[("forbid_nested", value) for value in ("no", None, 1)],
+    *[("forbid_overlaps", value) for value in ("no", None, 1)],
     *[("mention_scopes", value) for value in ({}, [], "all", {"every": {}})],
     *[("head_modules", value) for value in (["pair"], ["pairs", "nill"])],
 ]

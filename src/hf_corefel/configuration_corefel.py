@@ -20,6 +20,7 @@ from .configuration.field_checks import (
 )
 from .configuration.fields import FIELDS
 from .configuration.reading_settings import longest_span
+from .documents import MENTION_SCOPES
 from .heads import HEAD_MODULES, HEADS
 from .heads.registry import check_groups, check_head, check_head_options
 from .loading.foreign_code import encoder_config_of, refuse_code, without_code
@@ -110,6 +111,8 @@ class CorefELConfig(PretrainedConfig):
         forbid_nested: No cluster holds a phrase and its own part ("their" and "their house"), and of two spellings of
             a mention, one within the other ("the Bundestag" and "Bundestag"), only one is found; see
             `hf_corefel.decoding.nesting`. The paper has no such rule.
+        forbid_overlaps: Of mentions that share characters one is found, as corpora of names have it; see
+            `hf_corefel.decoding.nesting`. A scope may set it for itself. The paper has no such rule.
         dropout: Dropout of span representations and FFNNs.
         mention_loss_weight: Weight of the pruner's loss beside the head's.
         window_size: Subwords a window, special tokens included.
@@ -170,6 +173,7 @@ class CorefELConfig(PretrainedConfig):
         use_entity_support: bool = False,
         use_candidate_coverage: bool = False,
         forbid_nested: bool = True,
+        forbid_overlaps: bool = False,
         dropout: float = 0.3,
         mention_loss_weight: float = 1.0,
         window_size: int = 384,
@@ -222,6 +226,7 @@ class CorefELConfig(PretrainedConfig):
         self.use_entity_support = use_entity_support
         self.use_candidate_coverage = use_candidate_coverage
         self.forbid_nested = forbid_nested
+        self.forbid_overlaps = forbid_overlaps
         self.dropout = dropout
         self.mention_loss_weight = mention_loss_weight
         self.window_size = window_size
@@ -283,6 +288,13 @@ class CorefELConfig(PretrainedConfig):
     def longest_span(self) -> int:
         """Words of the longest span of any scope."""
         return longest_span(self.max_span_words, self.mention_scopes)
+
+    @property
+    def exclusive_scopes(self) -> list[bool]:
+        """Whether each scope forbids overlapping mentions, by its number; of one scope where there are none."""
+        scopes = self.mention_scopes or {}
+        names = [name for name in MENTION_SCOPES if name in scopes]
+        return [scopes[name].get("forbid_overlaps", self.forbid_overlaps) for name in names] or [self.forbid_overlaps]
 
     @classmethod
     def from_dict(cls, config_dict: dict[str, Any], **kwargs: Any) -> Any:

@@ -33,7 +33,7 @@ from .layers.enumerated import PrunedSpans, SpanTensors, keep_best
 from .layers.head_modules import add_head_modules
 from .layers.matches import match_features
 from .layers.model_output import CorefELOutput
-from .layers.nesting import either_way, nested_spans
+from .layers.nesting import either_way, exclusive_offsets, nested_spans
 from .layers.relations import relations_of_retained
 from .loading.encoders import make_encoder, reads_padding
 from .loading.foreign_code import read_encoder_config
@@ -335,6 +335,7 @@ class CorefELModel(CorefELPreTrainedModel):
         contains = twins = None
         if config.forbid_nested:
             contains, twins = nested_spans(span_characters, span_cores, index, mask)
+        exclusive = exclusive_offsets(config.exclusive_scopes, mention_scope, span_characters, index, mask)
         own = None
         if head.own_scores:
             read = RetainedSpans(spans, mask, mention, retained_rows, retained_priors, entity_vectors)
@@ -351,6 +352,7 @@ class CorefELModel(CorefELPreTrainedModel):
             candidate_rows=retained_rows,
             contains=contains,
             twins=twins,
+            exclusive=exclusive,
             own_scores=own,
         )
         if gold_clusters is None:

@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 # What a mention scope may set for itself; the rest it takes from the configuration's own fields.
-SCOPE_FIELDS = ("max_span_words", "max_span_pieces", "span_keep_ratio")
+SCOPE_FIELDS = ("max_span_words", "max_span_pieces", "span_keep_ratio", "forbid_overlaps")
 
 # The most that an encoder's sizes may be, by the names that transformers gives them in every architecture.
 _ENCODER_SIZES = {

@@ -308,6 +308,13 @@ FIELDS: dict[str, ConfigField] = {
         'mention, one within the other ("the Bundestag" and "Bundestag"), only one is found; see '
         "`hf_corefel.decoding.nesting`. The paper has no such rule.",
     ),
+    "forbid_overlaps": ConfigField(
+        "flag",
+        False,
+        ("model",),
+        "Of mentions that share characters one is found, as corpora of names have it; see "
+        "`hf_corefel.decoding.nesting`. A scope may set it for itself. The paper has no such rule.",
+    ),
     "dropout": ConfigField(
         "number",
         0.3,

@@ -86,7 +86,10 @@ class ReadingSettings:
 
     def of_scope(self, name: str | None) -> Self:
         """Return the settings under a mention scope; the same ones under None."""
-        return self if name is None else self.replace(**(self.mention_scopes or {})[name])
+        if name is None:
+            return self
+        fields = (self.mention_scopes or {})[name]
+        return self.replace(**{field: value for field, value in fields.items() if field in READING_FIELDS})
 
     @property
     def scope_names(self) -> list[str]:

@@ -15,7 +15,7 @@ from ..processing_corefel import EncodedDocument
 from ..resolving import resolve_text
 from .clusters import DecodedCluster, clusters_by_name, clusters_from_parents, same_rows
 from .entity_options import check_entity_id, check_types
-from .nesting import DecodedSpans, without_nested
+from .nesting import DecodedSpans, nesting_rules, without_nested
 from .whole_clusterings import ConstraintPlan, WholeClusterings, complete_clusters, structure_distribution
 
 __all__ = ["AnnotationOptions", "annotate_batch", "check_count", "decode_batch", "unread_document"]
@@ -120,17 +120,20 @@ def _without_nested(
     model: CorefELModel, output: CorefELOutput, scores: EdgeScores, decoding: Decoding, given: Sequence[bool] | None
 ) -> Decoding:
     """The decoding by the rules of `decoding.nesting`; given mentions are taken apart, but none is left out."""
-    if output.contains is None or output.twins is None or not output.contains.any():
+    rules = [nesting_rules(output, b) for b in range(len(decoding.parents))]
+    if not any(any(pairs) for pairs in rules):
         return decoding
     parents = decoding.parents.clone()
     weights = model.head.parent_scores(scores)
     # A span without an entity begins a cluster, or is no mention to a head that finds none without one.
     alone = parents.shape[1] if model.head.finds_nil else -1
-    for b in output.contains.flatten(1).any(dim=1).nonzero().flatten().tolist():
-        twins, parts = (pairs[b].nonzero().tolist() for pairs in (output.twins, output.contains & ~output.twins))
-        spans = DecodedSpans(*(t[b].tolist() for t in (parents, scores.candidate_rows, scores.mention, scores.mask)))
-        without_nested(spans, twins, parts, weights[b], alone, given=given is not None and given[b])
-        parents[b] = parents.new_tensor(spans.parents)
+    for b, (twins, parts, exclusive) in enumerate(rules):
+        if twins or parts or exclusive:
+            tensors = parents, scores.candidate_rows, scores.mention, scores.mask
+            spans = DecodedSpans(*(tensor[b].tolist() for tensor in tensors))
+            spans.exclusive = exclusive
+            without_nested(spans, twins, parts, weights[b], alone, given=given is not None and given[b])
+            parents[b] = parents.new_tensor(spans.parents)
     return Decoding(parents)
 
 
@@ -219,9 +222,7 @@ def _wholes(
         if plan is None and not (options.samples or options.clusterings):
             wholes.append(None)
             continue
-        nested: tuple[list[list[int]], list[list[int]]] = ([], [])
-        if output.contains is not None and output.twins is not None:
-            nested = output.twins[b].nonzero().tolist(), (output.contains & ~output.twins)[b].nonzero().tolist()
+        nested = nesting_rules(output, b)
         assert output.retained is not None
         offsets = _offsets_of(document, output.retained[b].tolist())
         mention = scores.mention[b].tolist()

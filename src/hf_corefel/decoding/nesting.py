@@ -13,6 +13,11 @@ A phrase and its own part do not mean the same thing: "their" is not "their hous
    is cut which costs the structure least: its score less that of the root's edge to the same mention. This mention and
    all that hangs from it become a cluster of their own, without entity.
 
+3. **Mentions that overlap** where the mention scope forbids it (`CorefELConfig.forbid_overlaps`), as "Suffolk" and
+   "Suffolk, UK": of the mentions of a document those with an entity come first, then the longer, then the more probable
+   ones, and one that shares a character with an earlier one is left out. What hung from it hangs from what it hung
+   from, so that its cluster stays together.
+
 Of given mentions none is left out: twins and namesakes stay as they were decoded, and only rule 2 is applied.
 """
 
@@ -24,10 +29,19 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from ..layers.model_output import CorefELOutput
 from ..moved import renamed_field
 from .clusters import clusters_from_parents
 
-__all__ = ["DecodedSpans", "cut_nested", "drop_twins", "namesakes", "without_nested"]
+__all__ = [
+    "DecodedSpans",
+    "cut_nested",
+    "drop_overlapping",
+    "drop_twins",
+    "namesakes",
+    "nesting_rules",
+    "without_nested",
+]
 
 Pair = Sequence[int]
 
@@ -42,12 +56,14 @@ class DecodedSpans:
         candidate_rows: Entities of the candidates of each span, [N, K]; -1 is padding.
         mention: Mention score Φp of each span.
         mask: True for real spans.
+        exclusive: Code points of each span where no two mentions may share one; empty where they may.
     """
 
     parents: list[int]
     candidate_rows: list[list[int]]
     mention: list[float]
     mask: list[bool]
+    exclusive: Sequence[Pair] = ()
 
     def way_up(self, span: int) -> list[int]:
         """The span and those above it, up to the one that hangs from no span."""
@@ -63,6 +79,18 @@ class DecodedSpans:
         return (True, self.candidate_rows[head][candidate]) if candidate >= 0 else (False, head)
 
 
+def nesting_rules(output: CorefELOutput, b: int) -> tuple[list[list[int]], list[list[int]], list[list[int]]]:
+    """Return document b's pairs of twins, its other pairs of a phrase and its part, and where no two may overlap."""
+    twins: list[list[int]] = []
+    parts: list[list[int]] = []
+    exclusive: list[list[int]] = []
+    if output.contains is not None and output.twins is not None and output.contains[b].any():
+        twins, parts = output.twins[b].nonzero().tolist(), (output.contains[b] & ~output.twins[b]).nonzero().tolist()
+    if output.exclusive is not None and output.exclusive[b].any():
+        exclusive = output.exclusive[b].tolist()
+    return twins, parts, exclusive
+
+
 def without_nested(
     spans: DecodedSpans,
     twins: Sequence[Pair],
@@ -73,7 +101,7 @@ def without_nested(
     given: bool,
     fixed: Collection[int] = (),
 ) -> None:
-    """Applies both rules.
+    """Applies the three rules.
 
     Args:
         spans: The decoded spans, which are changed.
@@ -89,6 +117,8 @@ def without_nested(
         free = [[pair for pair in pairs if not set(pair) & set(fixed)] for pairs in (twins, same)]
         drop_twins(spans, *free)
     cut_nested(spans, [pair for pair in parts if pair not in same], weights, alone)
+    if not given:
+        drop_overlapping(spans, fixed, alone)
 
 
 def namesakes(spans: DecodedSpans, nested: Sequence[Pair]) -> list[Pair]:
@@ -144,6 +174,56 @@ def _merge(spans: DecodedSpans, stays: int, goes: int) -> None:
     spans.parents = [stays if parent == goes and n != stays else parent for n, parent in enumerate(spans.parents)]
     spans.parents[goes] = -1
     return None
+
+
+def drop_overlapping(spans: DecodedSpans, fixed: Collection[int], alone: int) -> None:
+    """Leaves mentions out until none overlaps another (rule 3), where `DecodedSpans.exclusive` says so.
+
+    Args:
+        spans: The decoded spans, which are changed.
+        fixed: Spans that are not left out.
+        alone: The parent of a span that begins a cluster without entity.
+    """
+    if not any(end for _, end in spans.exclusive):
+        return
+    clusters = clusters_from_parents(spans.parents, spans.candidate_rows, spans.mention, spans.mask)
+    linked = {n: cluster.entity_row is not None for cluster in clusters for n in cluster.spans}
+    rivals: dict[int, set[int]] = {}
+    reading = sorted(linked, key=lambda n: tuple(spans.exclusive[n]))
+    for place, one in enumerate(reading):
+        for other in reading[place + 1 :]:
+            if spans.exclusive[other][0] >= spans.exclusive[one][1]:
+                break
+            rivals.setdefault(one, set()).add(other)
+            rivals.setdefault(other, set()).add(one)
+
+    def rank(n: int) -> tuple[bool, bool, int, float, int]:
+        begin, end = spans.exclusive[n]
+        return n in fixed, linked[n], end - begin, spans.mention[n], -n
+
+    stay: set[int] = set()
+    for n in sorted(rivals, key=rank, reverse=True):
+        if n in fixed or not rivals[n] & stay or not _leave_out(spans, n, alone):
+            stay.add(n)
+
+
+def _leave_out(spans: DecodedSpans, goes: int, alone: int) -> bool:
+    """Leaves a span out, whose children hang from its parent; False, and nothing happens, if none of them can."""
+    size, parent = len(spans.parents), spans.parents[goes]
+    children = [n for n, above in enumerate(spans.parents) if above == goes and n != goes]
+    moved = dict.fromkeys(children, parent)
+    if parent >= size and children:
+        # One child takes the place of the one that goes, the others hang from it.
+        entity = spans.candidate_rows[goes][parent - size - 1] if parent > size else None
+        able = [n for n in children if entity is None or entity in spans.candidate_rows[n]]
+        if not able:
+            return False
+        moved = dict.fromkeys(children, able[0])
+        moved[able[0]] = alone if entity is None else size + 1 + spans.candidate_rows[able[0]].index(entity)
+    for child, above in moved.items():
+        spans.parents[child] = above
+    spans.parents[goes] = -1
+    return True
 
 
 def cut_nested(spans: DecodedSpans, nested: Sequence[Pair], weights: Tensor, alone: int) -> None:

@@ -110,7 +110,8 @@ class WholeClusterings:
         b: Number of the document in the batch.
         offsets: ``[N]`` code points of the retained spans, empty for padding.
         mention: ``[N]`` mention scores.
-        nested: Pairs of retained spans of which one contains the other: twins, and others; the longer one first.
+        nested: Pairs of retained spans of which one contains the other: twins, and others; the longer one first. And
+            the code points of spans of which no two mentions may share one; empty where they may.
         head: Name of the head.
         plan: The document's constraints.
         names: What each entity is called; those of one name are one. As the document says when None.
@@ -124,7 +125,7 @@ class WholeClusterings:
         b: int,
         offsets: Sequence[Offsets],
         mention: Sequence[float],
-        nested: tuple[list[list[int]], list[list[int]]],
+        nested: tuple[list[list[int]], list[list[int]], list[list[int]]],
         head: str,
         plan: ConstraintPlan | None,
         names: Sequence[str] | None = None,
@@ -135,7 +136,8 @@ class WholeClusterings:
         n = int(distribution.mask[b].sum())
         size = distribution.root.shape[1]
         self._size, self._offsets, self._mention = n, list(offsets[:n]), list(mention[:n])
-        self._twins, self._parts = nested
+        self._twins, self._parts, exclusive = nested
+        self._exclusive = exclusive[:n]
         self._one = SpanningTreeDistribution(
             distribution.root[b : b + 1, :n].detach().cpu(),
             distribution.span_to_span[b : b + 1, :n, :n].detach().cpu(),
@@ -237,7 +239,7 @@ class WholeClusterings:
 
     def _decoded(self, parents: IntArray) -> DecodedSpans:
         n = self._size
-        return DecodedSpans(parents.tolist(), self._ids.tolist(), self._mention, [True] * n)
+        return DecodedSpans(parents.tolist(), self._ids.tolist(), self._mention, [True] * n, self._exclusive)
 
     def _nested_together(self, parents: IntArray) -> list[list[int]]:
         """The pairs of a phrase and its part in one cluster, but for namesakes."""

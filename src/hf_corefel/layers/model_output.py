@@ -34,6 +34,8 @@ class CorefELOutput(ModelOutput):
         nil: Score of the explicit NIL candidate ``[B, N]`` (standalone linking).
         contains: Whether retained span i contains retained span j, bool ``[B, N, N]``; None where the configuration
             allows both in one cluster.
+        exclusive: Code points ``[B, N, 2]`` of the retained spans where no two mentions may share one, (0, 0)
+            elsewhere; None where the configuration allows it in every scope.
         own_scores: What the head's own scorers gave, by the name of the score; None where it has none.
         twins: Which of these pairs are two spellings of one mention, see `hf_corefel.processing.cores`.
         candidate_rows: Candidates of the retained spans ``[B, N, K]``, rows of the document's entity vectors, -1 on
@@ -58,6 +60,7 @@ class CorefELOutput(ModelOutput):
     candidate_rows: Tensor | None = None
     contains: Tensor | None = None
     twins: Tensor | None = None
+    exclusive: Tensor | None = None
     own_scores: dict[str, Tensor] | None = None
 
     def __getitem__(self, k: Any) -> Any:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
 from .relations import rows_of_retained
 
-__all__ = ["containing_spans", "either_way", "nested_spans", "twin_spans"]
+__all__ = ["containing_spans", "either_way", "exclusive_offsets", "nested_spans", "twin_spans"]
 
 
 @torch.no_grad()
@@ -36,6 +38,33 @@ def either_way(contains: Tensor | None, twins: Tensor | None) -> Tensor | None:
         return None
     parts = contains & ~twins
     return parts | parts.mT
+
+
+def exclusive_offsets(
+    exclusive: Sequence[bool], scope: Tensor | None, characters: Tensor | None, index: Tensor, mask: Tensor
+) -> Tensor | None:
+    """Return the code points ``[B, N, 2]`` of retained spans where no two mentions may share one; None if none may.
+
+    They are (0, 0) on padding and in documents whose scope allows it.
+
+    Args:
+        exclusive: Whether each scope forbids it.
+        scope: ``[B]`` number of each document's scope; the first one's when None.
+        characters: ``[B, S, 2]`` code points of all spans.
+        index: ``[B, N]`` the retained ones.
+        mask: ``[B, N]``, False on padding.
+
+    Raises:
+        ValueError: When a scope forbids it and `characters` is missing.
+    """
+    if not any(exclusive):
+        return None
+    if characters is None:
+        raise ValueError("span_characters: needed with forbid_overlaps; CorefELProcessor gives them")
+    flags = torch.tensor(list(exclusive), device=mask.device)
+    of_document = flags[:1].expand(len(mask)) if scope is None else flags[scope]
+    wanted = mask & of_document.unsqueeze(1)
+    return rows_of_retained(characters, index).masked_fill(~wanted.unsqueeze(-1), 0)
 
 
 def nested_spans(characters: Tensor | None, cores: Tensor | None, index: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
