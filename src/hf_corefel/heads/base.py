@@ -197,8 +197,14 @@ class Head(ABC):
 
     @property
     def can_distil(self) -> bool:
-        """Whether one model with this head can learn from another: it has a `distillation_loss`."""
-        return type(self).distillation_loss is not Head.distillation_loss
+        """Whether one model with this head can learn from another: it has a `distillation_loss`.
+
+        That of its base class does not count where it has scores or a loss of its own.
+        """
+        order = type(self).__mro__
+        owner = next(index for index, kind in enumerate(order) if "distillation_loss" in vars(kind))
+        changed = {"loss", "posterior", "parent_scores"}
+        return order[owner] is not Head and not any(changed & vars(kind).keys() for kind in order[:owner])
 
     def parent_probabilities(self, scores: EdgeScores, temperature: float = 1.0) -> EdgeMarginals:
         """The probability of each parent, as a teacher tells it to a pupil with the same head.
