@@ -164,6 +164,18 @@ class DistillingTrainer(Trainer):
 
         return rows
 
+    def _distillation_record(self) -> dict[str, Any]:
+        """What a teacher changes in this training, in plain types; nothing without one."""
+        if self._teacher is None:
+            return {}
+        record = {
+            "head": self._teacher.head,
+            "weight": self.args.distillation_weight,
+            "temperature": self.args.distillation_temperature,
+            "documents_without_gold": self.train_dataset.without_gold if self.train_dataset else 0,
+        }
+        return {"distillation": record}
+
     def _add_distillation(self, logs: dict[str, float]) -> None:
         """Adds the mean over the documents since the last log, unweighted, beside the loss of the steps."""
         total, documents = self._taught

@@ -252,10 +252,12 @@ class CorefELTrainer(DistillingTrainer, OptimisingTrainer, ScoringTrainer, Searc
         Returns:
             ``documents`` that were given, ``max_document_words``, ``cut_documents`` (`Cut.to_dict` of each),
             ``skipped_batches`` (step, epoch and documents of each step that was left out), and ``gold``, the
-            `AlignmentReport` of the last call of `train`, None before.
+            `AlignmentReport` of the last call of `train`, None before. With a teacher also ``distillation``: its head,
+            ``weight``, ``temperature``, and ``documents_without_gold``.
         """
         dataset: DocumentDataset | None = self.train_dataset
         return {
+            **self._distillation_record(),
             "documents": dataset.given if dataset else 0,
             "max_document_words": self.args.max_document_words,
             "cut_documents": [cut.to_dict() for cut in dataset.cuts] if dataset else [],
