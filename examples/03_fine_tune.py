@@ -8,6 +8,8 @@ From an encoder:
 From a checkpoint: give ``--model`` instead of ``--encoder``; weights whose shape ``--config`` changes begin anew.
 ``--aida_dir`` and ``--gum_dir`` add those corpora, GUM under the mention scope ``all``, which ``--config`` has to name;
 ``--documents`` adds gold documents of your own, as JSON lines.
+``--teacher`` names a model to learn from beside the gold; ``--teacher_cache`` a folder where what it says of the
+documents is written once, and read in every epoch and the next run. ``--documents`` may then hold texts without gold.
 Every field of `CorefELTrainingArguments` is an option; ``--config '{"head": "local"}'`` sets fields of `CorefELConfig`.
 Every tenth training article is the development set.
 """
@@ -41,6 +43,7 @@ from hf_corefel import (
 from hf_corefel.corpora import development_split, read_aida, read_dwie, read_gum
 from hf_corefel.formats import read_jsonl
 from hf_corefel.processing import split_words
+from hf_corefel.training import LiveTeacher, cache_teacher
 
 
 @dataclass
@@ -62,6 +65,11 @@ class ScriptArguments:
     knowledge_base: str | None = field(default=None, metadata={"help": "Folder of a saved KnowledgeBase."})
     config: str = field(default="{}", metadata={"help": "Fields of CorefELConfig, as JSON."})
     encoder_config: str = field(default="{}", metadata={"help": "Fields of the encoder's own config, as JSON."})
+    teacher: str | None = field(default=None, metadata={"help": "CorefELModel id or folder to learn from."})
+    teacher_cache: str | None = field(
+        default=None,
+        metadata={"help": "Folder of what the teacher says; --teacher is not needed where it is all there."},
+    )
     train_on_all: bool = field(default=False, metadata={"help": "Train on the development articles too."})
     limit: int | None = field(default=None, metadata={"help": "Use only that many training articles."})
     trainable: list[str] = field(
@@ -164,6 +172,21 @@ def freeze_all_but(model: CorefELModel, prefixes: tuple[str, ...]) -> None:
         raise SystemExit(f"--trainable: no weight begins with {', '.join(prefixes)}; there are {', '.join(names)}")
 
 
+def teacher_of(arguments: ScriptArguments, training: CorefELTrainingArguments, train: Sequence[Document]) -> str | None:
+    """Whom to learn from, once what it says is written down where that is wanted."""
+    if arguments.teacher is None or arguments.teacher_cache is None:
+        return arguments.teacher_cache or arguments.teacher
+    cache_teacher(
+        LiveTeacher.from_pretrained(arguments.teacher),
+        train,
+        arguments.teacher_cache,
+        temperature=training.distillation_temperature,
+        max_document_words=training.max_document_words,
+        bf16=training.bf16,
+    )
+    return arguments.teacher_cache
+
+
 def main() -> None:
     arguments, training = HfArgumentParser((ScriptArguments, CorefELTrainingArguments)).parse_args_into_dataclasses()
     set_seed(training.seed)
@@ -172,7 +195,8 @@ def main() -> None:
         freeze_all_but(model, tuple(arguments.trainable))
     train, development = split(arguments)
     content = record(arguments, training, train)
-    trainer = CorefELTrainer(model, training, processor, train_dataset=train, eval_dataset=development)
+    teacher = teacher_of(arguments, training, train)
+    trainer = CorefELTrainer(model, training, processor, train_dataset=train, eval_dataset=development, teacher=teacher)
     print("gold within reach:", json.dumps(trainer.report_alignment(trainer.train_dataset).to_dict()))
     output = Path(training.output_dir)
     begun = output.is_dir() and get_last_checkpoint(str(output)) is not None
