@@ -40,6 +40,7 @@ from hf_corefel import (
     KnowledgeBase,
     Mention,
 )
+from hf_corefel.configuration.fields import READING_FIELDS
 from hf_corefel.corpora import development_split, read_aida, read_dwie, read_gum
 from hf_corefel.formats import read_jsonl
 from hf_corefel.processing import split_words
@@ -84,9 +85,13 @@ def load(arguments: ScriptArguments) -> tuple[CorefELModel, CorefELProcessor]:
     fields = json.loads(arguments.config)
     if arguments.model is not None:
         kb = KnowledgeBase.from_pretrained(arguments.knowledge_base) if arguments.knowledge_base else None
-        processor = CorefELProcessor.from_pretrained(arguments.model, knowledge_base=kb)
+        reading = {name: value for name, value in fields.items() if name in READING_FIELDS}
+        processor = CorefELProcessor.from_pretrained(arguments.model, knowledge_base=kb, **reading)
         # Fields that change the shape of a weight make it begin anew; transformers names those.
-        return CorefELModel.from_pretrained(arguments.model, ignore_mismatched_sizes=True, **fields), processor
+        model = CorefELModel.from_pretrained(arguments.model, ignore_mismatched_sizes=True, **fields)
+        if "mention_scopes" in fields:
+            take_scopes(model, processor, arguments.model)
+        return model, processor
     if arguments.encoder is None or arguments.knowledge_base is None:
         raise SystemExit("give --model, or --encoder and --knowledge_base")
     kb = KnowledgeBase.from_pretrained(arguments.knowledge_base)
@@ -98,6 +103,17 @@ def load(arguments: ScriptArguments) -> tuple[CorefELModel, CorefELProcessor]:
     )
     tokenizer = AutoTokenizer.from_pretrained(arguments.encoder, trust_remote_code=False)
     return model, CorefELProcessor(tokenizer, kb, model.config)
+
+
+@torch.no_grad()
+def take_scopes(model: CorefELModel, processor: CorefELProcessor, name: str) -> None:
+    """Give the mention scopes that the model of a name has their vectors, and new ones that of its first scope."""
+    before, known = CorefELModel.from_pretrained(name), CorefELProcessor.from_pretrained(name).settings.scope_names
+    if before.spans.scope is None or model.spans.scope is None:
+        return
+    for row, scope in enumerate(processor.settings.scope_names):
+        source = known.index(scope) if scope in known else 0
+        model.spans.scope.weight[row] = before.spans.scope.weight[source]
 
 
 def split(arguments: ScriptArguments) -> tuple[list[Document], list[Document]]:

@@ -11,6 +11,7 @@ from rich.text import Text
 from ..documents import Document
 from ..formats.files import read_documents
 from ..formats.writer import AnyDocument
+from .annotate import loaded_pipeline
 from .messages import fail, warnings_as_messages, with_notes
 from .options import ModelOption, QuietOption, TrustOption
 from .rendering import ProgressBar, printable, show
@@ -42,15 +43,13 @@ def cache_teacher(
     Run the same again after an interruption: documents that are there are passed over. Several processes may share DIR,
     each with other documents.
     """
-    from ..pipeline_corefel import load_pipeline
     from ..training import LiveTeacher
     from ..training import cache_teacher as write_down
 
+    pipe: Any = loaded_pipeline(model, device, None, {"trust_remote_code": trust_remote_code}, quiet=quiet)
     try:
         with warnings_as_messages(quiet=quiet), silent_transformers():
             read = [_gold(document) for path in documents for document in read_documents(path)]
-            placed: dict[str, Any] = {} if device is None else {"device": device}
-            pipe = load_pipeline(model, trust_remote_code=trust_remote_code, **placed)
             with ProgressBar("Asking the teacher", None, shown=not quiet) as progress:
                 written = write_down(
                     LiveTeacher(pipe.model, pipe.processor),
@@ -62,7 +61,7 @@ def cache_teacher(
                     bf16=bf16,
                     progress=progress.update,
                 )
-    except (OSError, ValueError, TypeError, RuntimeError) as error:
+    except (OSError, ValueError) as error:
         fail(with_notes(f"cannot write what a teacher says to {out}: {error}", error))
     show(Text(f"{printable(str(out))}: {written:,} documents written"))
 
