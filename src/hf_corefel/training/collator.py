@@ -17,7 +17,7 @@ from ..pipelines.handed_over import items_of
 from ..processing_corefel import CorefELProcessor
 from .cutting import Cut, cut_document
 
-__all__ = ["GOLD_FIELDS", "PREDICTION_FIELDS", "DocumentCollator", "DocumentDataset", "check_collator"]
+__all__ = ["GOLD_FIELDS", "PREDICTION_FIELDS", "DocumentCollator", "DocumentDataset", "as_dataset", "check_collator"]
 
 # What the trainer needs to read predictions off a batch; the model does not take them.
 PREDICTION_FIELDS = ("document_index", "span_offsets", "entity_ids")
@@ -122,6 +122,29 @@ class DocumentCollator:
         tensors["span_offsets"] = _pad([d.spans.offsets for d in batch.documents])
         tensors["entity_ids"] = _pad([d.entity_ids for d in batch.documents])
         return tensors
+
+
+def as_dataset(
+    documents: Any, name: str, extra: ExtraFields, max_words: int | None = None, needs_gold: bool = True
+) -> Any:
+    """Return what a trainer was given under a name as a `DocumentDataset`, or a dict of these; None for None.
+
+    Raises:
+        DocumentError: When a document is invalid, or lacks gold that is needed.
+    """
+    if documents is None:
+        return documents
+    if isinstance(documents, DocumentDataset):
+        if needs_gold and documents.without_gold:
+            raise DocumentError(f"{name}: {documents.without_gold} documents have no gold clusters, and no teacher")
+        cut = DocumentDataset(documents.documents, max_words)
+        cut.without_gold = documents.without_gold
+        return cut if cut.cuts else documents
+    if isinstance(documents, Mapping):
+        return {
+            key: as_dataset(part, f"{name}[{key!r}]", extra, max_words, needs_gold) for key, part in documents.items()
+        }
+    return DocumentDataset(documents, max_words, extra=extra, where=name, needs_gold=needs_gold)
 
 
 def check_collator(collator: Callable[[list[Any]], Any], datasets: Iterable[Any]) -> None:

@@ -12,7 +12,6 @@ from torch import Tensor, nn
 from transformers import TrainingArguments
 from transformers.utils import logging
 
-from ..documents import DocumentError
 from ..documents.extra_fields import ExtraFields
 from ..heads.gaps import describe_left_out
 from ..hub import CardFacts, model_card, save_fingerprint, save_stub
@@ -23,7 +22,7 @@ from ..processing import split_words
 from ..processing.alignment import AlignmentReport
 from ..processing_corefel import CorefELProcessor
 from .arguments import CorefELTrainingArguments
-from .collator import GOLD_FIELDS, PREDICTION_FIELDS, DocumentCollator, DocumentDataset, check_collator
+from .collator import GOLD_FIELDS, PREDICTION_FIELDS, DocumentCollator, DocumentDataset, as_dataset, check_collator
 from .cutting import describe_cuts
 from .distillation import DistillingTrainer
 from .non_finite import FiniteGuard
@@ -109,8 +108,8 @@ class CorefELTrainer(DistillingTrainer, OptimisingTrainer, ScoringTrainer, Searc
         self._alignment: AlignmentReport | None = None
         self._extra = ExtraFields()
         taught = teacher is not None
-        train_dataset = _as_dataset(train_dataset, "train_dataset", self._extra, args.max_document_words, not taught)
-        eval_dataset = _as_dataset(eval_dataset, "eval_dataset", self._extra)
+        train_dataset = as_dataset(train_dataset, "train_dataset", self._extra, args.max_document_words, not taught)
+        eval_dataset = as_dataset(eval_dataset, "eval_dataset", self._extra)
         if data_collator is not None:
             check_collator(data_collator, [train_dataset, eval_dataset])
         given, schedule = kwargs.get("optimizers") or (None, None)
@@ -273,11 +272,11 @@ class CorefELTrainer(DistillingTrainer, OptimisingTrainer, ScoringTrainer, Searc
 
     def get_eval_dataloader(self, eval_dataset: Any = None) -> Any:
         return super().get_eval_dataloader(
-            eval_dataset if isinstance(eval_dataset, str) else _as_dataset(eval_dataset, "eval_dataset", self._extra)
+            eval_dataset if isinstance(eval_dataset, str) else as_dataset(eval_dataset, "eval_dataset", self._extra)
         )
 
     def get_test_dataloader(self, test_dataset: Any) -> Any:
-        return super().get_test_dataloader(_as_dataset(test_dataset, "test_dataset", self._extra))
+        return super().get_test_dataloader(as_dataset(test_dataset, "test_dataset", self._extra))
 
     # Saving -------------------------------------------------------------------------------------------
 
@@ -395,21 +394,3 @@ def _the_processor(processor: Any, processing_class: Any) -> CorefELProcessor:
             f"{type(given).__name__}: CorefELProcessor(tokenizer, knowledge_base, model.config)"
         )
     return given
-
-
-def _as_dataset(
-    documents: Any, name: str, extra: ExtraFields, max_words: int | None = None, needs_gold: bool = True
-) -> Any:
-    """What was given under a name as a `DocumentDataset`, or a dict of these."""
-    if documents is None:
-        return documents
-    if isinstance(documents, DocumentDataset):
-        if needs_gold and documents.without_gold:
-            raise DocumentError(f"{name}: {documents.without_gold} documents have no gold clusters, and no teacher")
-        cut = DocumentDataset(documents.documents, max_words)
-        return cut if cut.cuts else documents
-    if isinstance(documents, Mapping):
-        return {
-            key: _as_dataset(part, f"{name}[{key!r}]", extra, max_words, needs_gold) for key, part in documents.items()
-        }
-    return DocumentDataset(documents, max_words, extra=extra, where=name, needs_gold=needs_gold)
