@@ -107,6 +107,14 @@ class CachedTeacher:
 
     Raises:
         ValueError: When it is none, or of another version.
+
+    Example:
+        >>> from hf_corefel import Document, bundled_checkpoint
+        >>> from hf_corefel.training import CachedTeacher, LiveTeacher, cache_teacher
+        >>> cache_teacher(LiveTeacher.from_pretrained(bundled_checkpoint()), [Document("Oslo is old.")], "said")
+        1
+        >>> CachedTeacher("said").head
+        'global'
     """
 
     def __init__(self, folder: str | Path) -> None:

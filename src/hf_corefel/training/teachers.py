@@ -85,6 +85,14 @@ class LiveTeacher:
     Raises:
         TypeError: When they are none.
         ValueError: When they do not fit each other, or the model's head has nothing to tell.
+
+    Example:
+        >>> from hf_corefel import Document, bundled_checkpoint
+        >>> from hf_corefel.training import LiveTeacher
+        >>> teacher = LiveTeacher.from_pretrained(bundled_checkpoint())
+        >>> reading = teacher.read(Document("Oslo is old."), temperature=1.0)
+        >>> [0, 4] in reading.retained.tolist()
+        True
     """
 
     temperature = None
