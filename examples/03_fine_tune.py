@@ -8,6 +8,8 @@ From an encoder:
 From a checkpoint: give ``--model`` instead of ``--encoder``; weights whose shape ``--config`` changes begin anew.
 ``--aida_dir`` and ``--gum_dir`` add those corpora, GUM under the mention scope ``all``, which ``--config`` has to name;
 ``--documents`` adds gold documents of your own, as JSON lines.
+``--teacher`` names a model to learn from beside the gold; ``--teacher_cache`` a folder where what it says of the
+documents is written once, and read in every epoch and the next run. ``--documents`` may then hold texts without gold.
 Every field of `CorefELTrainingArguments` is an option; ``--config '{"head": "local"}'`` sets fields of `CorefELConfig`.
 Every tenth training article is the development set.
 """
@@ -38,9 +40,11 @@ from hf_corefel import (
     KnowledgeBase,
     Mention,
 )
+from hf_corefel.configuration.fields import READING_FIELDS
 from hf_corefel.corpora import development_split, read_aida, read_dwie, read_gum
 from hf_corefel.formats import read_jsonl
 from hf_corefel.processing import split_words
+from hf_corefel.training import LiveTeacher, cache_teacher
 
 
 @dataclass
@@ -62,6 +66,11 @@ class ScriptArguments:
     knowledge_base: str | None = field(default=None, metadata={"help": "Folder of a saved KnowledgeBase."})
     config: str = field(default="{}", metadata={"help": "Fields of CorefELConfig, as JSON."})
     encoder_config: str = field(default="{}", metadata={"help": "Fields of the encoder's own config, as JSON."})
+    teacher: str | None = field(default=None, metadata={"help": "CorefELModel id or folder to learn from."})
+    teacher_cache: str | None = field(
+        default=None,
+        metadata={"help": "Folder of what the teacher says; --teacher is not needed where it is all there."},
+    )
     train_on_all: bool = field(default=False, metadata={"help": "Train on the development articles too."})
     limit: int | None = field(default=None, metadata={"help": "Use only that many training articles."})
     trainable: list[str] = field(
@@ -76,9 +85,13 @@ def load(arguments: ScriptArguments) -> tuple[CorefELModel, CorefELProcessor]:
     fields = json.loads(arguments.config)
     if arguments.model is not None:
         kb = KnowledgeBase.from_pretrained(arguments.knowledge_base) if arguments.knowledge_base else None
-        processor = CorefELProcessor.from_pretrained(arguments.model, knowledge_base=kb)
+        reading = {name: value for name, value in fields.items() if name in READING_FIELDS}
+        processor = CorefELProcessor.from_pretrained(arguments.model, knowledge_base=kb, **reading)
         # Fields that change the shape of a weight make it begin anew; transformers names those.
-        return CorefELModel.from_pretrained(arguments.model, ignore_mismatched_sizes=True, **fields), processor
+        model = CorefELModel.from_pretrained(arguments.model, ignore_mismatched_sizes=True, **fields)
+        if "mention_scopes" in fields:
+            take_scopes(model, processor, arguments.model)
+        return model, processor
     if arguments.encoder is None or arguments.knowledge_base is None:
         raise SystemExit("give --model, or --encoder and --knowledge_base")
     kb = KnowledgeBase.from_pretrained(arguments.knowledge_base)
@@ -90,6 +103,17 @@ def load(arguments: ScriptArguments) -> tuple[CorefELModel, CorefELProcessor]:
     )
     tokenizer = AutoTokenizer.from_pretrained(arguments.encoder, trust_remote_code=False)
     return model, CorefELProcessor(tokenizer, kb, model.config)
+
+
+@torch.no_grad()
+def take_scopes(model: CorefELModel, processor: CorefELProcessor, name: str) -> None:
+    """Give the mention scopes that the model of a name has their vectors, and new ones that of its first scope."""
+    before, known = CorefELModel.from_pretrained(name), CorefELProcessor.from_pretrained(name).settings.scope_names
+    if before.spans.scope is None or model.spans.scope is None:
+        return
+    for row, scope in enumerate(processor.settings.scope_names):
+        source = known.index(scope) if scope in known else 0
+        model.spans.scope.weight[row] = before.spans.scope.weight[source]
 
 
 def split(arguments: ScriptArguments) -> tuple[list[Document], list[Document]]:
@@ -164,6 +188,21 @@ def freeze_all_but(model: CorefELModel, prefixes: tuple[str, ...]) -> None:
         raise SystemExit(f"--trainable: no weight begins with {', '.join(prefixes)}; there are {', '.join(names)}")
 
 
+def teacher_of(arguments: ScriptArguments, training: CorefELTrainingArguments, train: Sequence[Document]) -> str | None:
+    """Whom to learn from, once what it says is written down where that is wanted."""
+    if arguments.teacher is None or arguments.teacher_cache is None:
+        return arguments.teacher_cache or arguments.teacher
+    cache_teacher(
+        LiveTeacher.from_pretrained(arguments.teacher),
+        train,
+        arguments.teacher_cache,
+        temperature=training.distillation_temperature,
+        max_document_words=training.max_document_words,
+        bf16=training.bf16,
+    )
+    return arguments.teacher_cache
+
+
 def main() -> None:
     arguments, training = HfArgumentParser((ScriptArguments, CorefELTrainingArguments)).parse_args_into_dataclasses()
     set_seed(training.seed)
@@ -172,7 +211,8 @@ def main() -> None:
         freeze_all_but(model, tuple(arguments.trainable))
     train, development = split(arguments)
     content = record(arguments, training, train)
-    trainer = CorefELTrainer(model, training, processor, train_dataset=train, eval_dataset=development)
+    teacher = teacher_of(arguments, training, train)
+    trainer = CorefELTrainer(model, training, processor, train_dataset=train, eval_dataset=development, teacher=teacher)
     print("gold within reach:", json.dumps(trainer.report_alignment(trainer.train_dataset).to_dict()))
     output = Path(training.output_dir)
     begun = output.is_dir() and get_last_checkpoint(str(output)) is not None

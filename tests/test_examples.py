@@ -122,6 +122,17 @@ def test_fine_tuning(
     assert record["train_ids"] == [*(f"DW_{n}" for n in range(5)), "mine.0"]
     assert record["started_from"]["seed"] == 3
 
+    # From a teacher too, which is asked once of each text: five articles have three, and one has no gold.
+    said = tmp_path / "said"
+    own.write_text(json.dumps({"id": "plain", "text": "Carl Moss left Oslo."}) + "\n", encoding="utf-8")
+    teacher = {"teacher": other / "final", "teacher_cache": said}
+    run("03_fine_tune.py", **common, **options, **teacher, model=other / "final", output_dir=tmp_path / "pupil")
+    assert len(list(said.glob("*.safetensors"))) == 4
+    del teacher["teacher"]
+    run("03_fine_tune.py", **common, **options, **teacher, model=other / "final", output_dir=tmp_path / "another")
+    record = json.loads((tmp_path / "another" / "final" / "training_record.json").read_text(encoding="utf-8"))
+    assert record["training"]["distillation"]["documents_without_gold"] == 1
+
 
 @pytest.mark.slow
 def test_fine_tuning_through_accelerate(

@@ -219,10 +219,15 @@ class CorefELModel(CorefELPreTrainedModel):
         encoder.set_input_embeddings(value)
 
     def prune(
-        self, windows: tuple[Tensor, Tensor, Tensor], spans: SpanTensors, limits: Tensor, keep_all: Tensor
+        self,
+        windows: tuple[Tensor, Tensor, Tensor],
+        spans: SpanTensors,
+        limits: Tensor,
+        keep_all: Tensor,
+        also: Tensor | None = None,
     ) -> PrunedSpans:
         """The first half of `forward`, which names the tensors: encodes documents and keeps their best spans."""
-        return keep_best(self.spans, self.pruner, self.encoder(*windows), spans, limits, keep_all)
+        return keep_best(self.spans, self.pruner, self.encoder(*windows), spans, limits, keep_all, also)
 
     @renamed_argument("candidates", "candidate_rows")
     def forward(
@@ -249,6 +254,7 @@ class CorefELModel(CorefELPreTrainedModel):
         mention_scope: Tensor | None = None,
         gold_clusters: Tensor | None = None,
         gold_entities: Tensor | None = None,
+        also_retain: Tensor | None = None,
         pruned: PrunedSpans | None = None,
         **unused: Any,
     ) -> CorefELOutput:
@@ -283,6 +289,7 @@ class CorefELModel(CorefELPreTrainedModel):
             gold_clusters: ``[B, S]`` cluster of each span, -1 where it is no gold mention; codes of
                 `hf_corefel.utils.gold_codes` where the annotation has gaps.
             gold_entities: ``[B, S]`` entity row of its cluster, -1 for NIL, -2 where it is not annotated.
+            also_retain: ``[B, S]``, True for spans that are retained beside those that the pruner chooses.
             pruned: What `prune` gave for these tensors, for candidates that were found by it; computed when None.
             **unused: What PEFT gives to all models of a task type, ``inputs_embeds=None`` and the like.
         """
@@ -293,7 +300,7 @@ class CorefELModel(CorefELPreTrainedModel):
                 keep_all = retain_given(keep_all, gold_clusters)
             table = SpanTensors(span_begin, span_end, span_width, span_cases, span_mask, mention_scope)
             windows = input_ids, attention_mask, subword_positions
-            pruned = self.prune(windows, table, span_limits, keep_all)
+            pruned = self.prune(windows, table, span_limits, keep_all, also_retain)
         span_scores, retained, spans = pruned
         mask, index = retained >= 0, retained.clamp(min=0)
         slots = index.unsqueeze(-1).expand(-1, -1, candidate_rows.shape[-1])

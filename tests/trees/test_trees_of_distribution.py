@@ -288,6 +288,51 @@ class TestDivergence:
         q = SpanningTreeDistribution(torch.zeros(1, 3).double(), torch.ones(1, 3, 3).double())
         assert torch.autograd.gradcheck(lambda r, s: SpanningTreeDistribution(r, s).kl_divergence(q), (root, pairs))
 
+    @fewer_graphs
+    @given(seed=seeds, other_seed=seeds, temperature=st.sampled_from([1.0, 0.5, 3.0]))
+    def test_marginals_are_all_of_the_first_that_it_takes(
+        self, seed: int, other_seed: int, temperature: float, make_graph: Any, enumerated: Any
+    ) -> None:
+        graph = make_graph(seed)
+        other = rescored(graph, other_seed)
+        hot = type(graph)(
+            other.root / temperature,
+            other.span_to_span / temperature,
+            other.candidate_scores / temperature,
+            graph.candidate_rows,
+        )
+        trees, others = enumerated(graph), enumerated(hot)
+        assume(trees.trees)
+        marginals = graph.distribution().edge_marginals
+        *scores, ids = other.tensors(requires_grad=True)
+        q = SpanningTreeDistribution(*scores, ids).at_temperature(temperature)
+        cross = q.cross_entropy_of(marginals)
+        cross.sum().backward()
+        bound = 1e-10 * (1 + max(map(abs, trees.scores)))
+        assert cross.item() == pytest.approx(expected_divergence(trees, others, entropy=False), abs=bound)
+        wanted = q.edge_marginals
+        for score, own, taught in zip(
+            scores,
+            (wanted.root, wanted.span_to_span, wanted.candidate_probabilities),
+            (marginals.root, marginals.span_to_span, marginals.candidate_probabilities),
+            strict=True,
+        ):
+            torch.testing.assert_close(score.grad, (own - taught) / temperature, atol=1e-12, rtol=0)
+
+    def test_marginals_of_an_edge_that_is_missing(self) -> None:
+        p = SpanningTreeDistribution(torch.zeros(1, 2), torch.zeros(1, 2, 2))
+        q = p.condition(forbidden=[(0, 0, 1)])
+        assert q.cross_entropy_of(p.edge_marginals).tolist() == [math.inf]
+        assert p.cross_entropy_of(q.edge_marginals).item() == pytest.approx(q.cross_entropy(p).item())
+
+    def test_marginals_of_masked_spans_do_not_count(self, make_graph: Any) -> None:
+        graph = make_graph(21, spans=4, missing=0.1)
+        graph.root[:] = 0.0
+        other = rescored(graph, 4)
+        (p, _), (q, _) = embedded(graph, [1, 3]), embedded(other, [1, 3])
+        alone = graph.distribution().cross_entropy(other.distribution()).item()
+        assert q.cross_entropy_of(p.edge_marginals).tolist() == pytest.approx([0.0, alone])
+
     def test_an_edge_in_no_tree_is_not_missed(self) -> None:
         """Span 1 hangs from span 0 alone, so no tree has the edge from 1 to 0, whoever forbids it."""
         root = torch.tensor([[0.0, -math.inf]])

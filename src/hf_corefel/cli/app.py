@@ -11,6 +11,7 @@ import typer
 from ..version import __version__
 from . import kb_changes, kb_vectors  # noqa: F401 - their commands join those of kb
 from .annotate import annotate
+from .cache_teacher import cache_teacher
 from .convert import convert
 from .corpus import FormatOption, corpus_app
 from .heads import heads
@@ -53,6 +54,7 @@ app.command()(annotate)
 app.command()(convert)
 app.command()(publish)
 app.command()(heads)
+app.command("cache-teacher")(cache_teacher)
 
 
 def _show_version(value: bool) -> None:

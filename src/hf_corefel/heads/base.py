@@ -195,6 +195,43 @@ class Head(ABC):
         -inf where there is no edge.
         """
 
+    @property
+    def can_distil(self) -> bool:
+        """Whether one model with this head can learn from another: it has a `distillation_loss`.
+
+        That of its base class does not count where it has scores or a loss of its own.
+        """
+        order = type(self).__mro__
+        owner = next(index for index, kind in enumerate(order) if "distillation_loss" in vars(kind))
+        changed = {"loss", "posterior", "parent_scores"}
+        return order[owner] is not Head and not any(changed & vars(kind).keys() for kind in order[:owner])
+
+    def parent_probabilities(self, scores: EdgeScores, temperature: float = 1.0) -> EdgeMarginals:
+        """The probability of each parent, as a teacher tells it to a pupil with the same head.
+
+        Args:
+            scores: The teacher's.
+            temperature: Divides them.
+
+        Raises:
+            TypeError: When the head does not say.
+        """
+        raise TypeError(f"{type(self).__name__}: it has no parent_probabilities, which a teacher tells a pupil")
+
+    def distillation_loss(self, scores: EdgeScores, targets: EdgeMarginals, temperature: float = 1.0) -> Tensor:
+        """The cross-entropy between what a teacher says and what a pupil does, of each document, [B].
+
+        Args:
+            scores: The pupil's.
+            targets: The teacher's `parent_probabilities` of the same spans, candidates in the same places. The
+                probability of an edge that the pupil does not have counts as the root's.
+            temperature: Divides the pupil's scores.
+
+        Raises:
+            TypeError: When the head has no such loss.
+        """
+        raise TypeError(f"{type(self).__name__}: it has no distillation_loss, and cannot learn from a teacher")
+
     def decode(self, scores: EdgeScores) -> Decoding:
         """The best parent of each span."""
         return self.posterior(scores).decoding

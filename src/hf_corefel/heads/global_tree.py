@@ -16,9 +16,10 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from ..trees import SpanningTreeDistribution
+from ..trees import EdgeMarginals, SpanningTreeDistribution
 from ..trees.precision import of_device
 from .base import ROOT_SCORES, Decoding, EdgeScores, GoldClustering, Head, HeadMarginals
+from .missing_edges import moved_to_root
 from .options import HeadOption
 from .parameter_groups import ENTITIES, ENTITY_ROOT, PAIR_ROOT, PAIRS
 
@@ -160,6 +161,20 @@ class GlobalHead(Head):
                 stacklevel=2,
             )
         return -torch.where(possible, log_prob, 0.0).sum() / max(left, 1)
+
+    def parent_probabilities(self, scores: EdgeScores, temperature: float = 1.0) -> EdgeMarginals:
+        """The probability of each edge over all trees, log-weights divided by a temperature, float64."""
+        edges = self.distribution(scores).at_temperature(temperature).edge_marginals
+        return EdgeMarginals(*(of_device(edge, scores.mention.device) for edge in edges))
+
+    def distillation_loss(self, scores: EdgeScores, targets: EdgeMarginals, temperature: float = 1.0) -> Tensor:
+        """The expected -log P of a tree of the teacher, [B] in float64: log Z less its marginals times the scores.
+
+        The gradient is the pupil's edge marginals less the teacher's, divided by the temperature.
+        """
+        targets = moved_to_root(targets, scores.pair_mask, scores.candidate_mask)
+        trees = self.distribution(scores).at_temperature(temperature)
+        return of_device(trees.cross_entropy_of(targets), scores.mention.device)
 
     def posterior(self, scores: EdgeScores) -> TreePosterior:
         """The best tree of each document and the probabilities over all its trees."""

@@ -16,6 +16,7 @@ from ..moved import renamed_argument
 from ..trees import EdgeMarginals, EntityMarginals
 from ..utils.gold_codes import NOT_KNOWN
 from .base import Decoding, EdgeScores, GoldClustering, Head, HeadMarginals, document_entities
+from .missing_edges import moved_to_root
 from .parameter_groups import ENTITIES, PAIRS
 
 __all__ = ["ChoicePosterior", "LocalHead", "propagate_entities"]
@@ -32,6 +33,14 @@ def _rows(scores: EdgeScores) -> Tensor:
     later = torch.ones_like(scores.pair, dtype=torch.bool).triu()
     antecedents = scores.span_to_span.transpose(1, 2).masked_fill(later, _NO_EDGE)
     return torch.cat((itself, scores.candidate_scores, antecedents), dim=-1)
+
+
+def _softmax(scores: EdgeScores, temperature: float = 1.0) -> EdgeMarginals:
+    """The softmax of each span's choices, their scores divided by a temperature; zeros for masked spans."""
+    rows = torch.softmax(_rows(scores) / temperature, dim=-1)
+    rows = rows.masked_fill(~scores.mask.unsqueeze(-1), 0.0)
+    first = 1 + scores.num_candidates
+    return EdgeMarginals(rows[..., 0], rows[..., 1:first], rows[..., first:].transpose(1, 2))
 
 
 def _gold_rows(scores: EdgeScores, gold: GoldClustering) -> Tensor:
@@ -115,10 +124,7 @@ class ChoicePosterior:
     def marginals(self) -> HeadMarginals:
         """The softmax of each span, and the entity at the end of its chain, in float64 (float32 on MPS)."""
         device, scores = self._scores.mention.device, self._scores.double()
-        rows = torch.softmax(_rows(scores), dim=-1)
-        rows = rows.masked_fill(~scores.mask.unsqueeze(-1), 0.0)
-        first = 1 + scores.num_candidates
-        edges = EdgeMarginals(rows[..., 0], rows[..., 1:first], rows[..., first:].transpose(1, 2))
+        edges = _softmax(scores)
         return HeadMarginals(edges, propagate_entities(edges, scores.candidate_rows, scores.mask)).to(device)
 
 
@@ -163,6 +169,20 @@ class LocalHead(Head):
     def loss(self, scores: EdgeScores, gold: GoldClustering) -> Tensor:
         """Mean over documents of -Σ_i log P(the gold choices of span i), a scalar (at least float32)."""
         return -self.log_prob(scores, gold).mean()
+
+    def parent_probabilities(self, scores: EdgeScores, temperature: float = 1.0) -> EdgeMarginals:
+        """The softmax of each span's choices, float64 (float32 on MPS)."""
+        edges = _softmax(scores.double(), temperature)
+        return EdgeMarginals(*(edge.to(scores.mention.device) for edge in edges))
+
+    def distillation_loss(self, scores: EdgeScores, targets: EdgeMarginals, temperature: float = 1.0) -> Tensor:
+        """The sum over spans of the cross-entropies of their choices, [B] (at least float32)."""
+        earlier = torch.ones_like(scores.pair, dtype=torch.bool).triu(diagonal=1)
+        targets = moved_to_root(targets, scores.pair_mask & earlier, scores.candidate_mask)
+        logs = torch.log_softmax(_rows(scores.at_least_float32()) / temperature, dim=-1)
+        wanted = torch.cat((targets.root.unsqueeze(-1), targets.candidate_probabilities, targets.span_to_span.mT), -1)
+        wanted = wanted.masked_fill(~scores.mask.unsqueeze(-1), 0.0).to(logs)
+        return -(wanted * logs.masked_fill(wanted == 0, 0.0)).sum(dim=(1, 2))
 
     def posterior(self, scores: EdgeScores) -> ChoicePosterior:
         """The best choice of each span, and the probability of each of its choices."""

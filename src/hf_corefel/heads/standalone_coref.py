@@ -8,8 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..trees import EdgeMarginals
 from .base import Decoding, EdgeScores, GoldClustering, Head, HeadMarginals
 from .local import ChoicePosterior, LocalHead
+from .missing_edges import moved_to_root
 from .parameter_groups import PAIRS
 
 __all__ = ["CorefPosterior", "StandaloneCorefHead"]
@@ -68,6 +70,18 @@ class StandaloneCorefHead(Head):
     def loss(self, scores: EdgeScores, gold: GoldClustering) -> Tensor:
         """Mean over documents of -Σ_i log P(the gold antecedents of span i), a scalar (at least float32)."""
         return self._local.loss(scores.without_candidates(), gold)
+
+    def parent_probabilities(self, scores: EdgeScores, temperature: float = 1.0) -> EdgeMarginals:
+        """The softmax of each span's antecedents and itself, float64 (float32 on MPS); candidates have 0."""
+        edges = self._local.parent_probabilities(scores.without_candidates(), temperature)
+        return edges._replace(candidate_probabilities=edges.root.new_zeros(scores.candidate_rows.shape))
+
+    def distillation_loss(self, scores: EdgeScores, targets: EdgeMarginals, temperature: float = 1.0) -> Tensor:
+        """The sum over spans of the cross-entropies of their antecedents, [B] (at least float32)."""
+        bare = scores.without_candidates()
+        targets = moved_to_root(targets, torch.ones_like(scores.pair, dtype=torch.bool), scores.candidate_rows < -1)
+        targets = targets._replace(candidate_probabilities=targets.root.new_zeros(bare.candidate_rows.shape))
+        return self._local.distillation_loss(bare, targets, temperature)
 
     def posterior(self, scores: EdgeScores) -> CorefPosterior:
         """The best antecedent of each span, and the probability of each."""

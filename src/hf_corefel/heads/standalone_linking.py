@@ -16,6 +16,7 @@ from ..documents import AnnotatedLayers
 from ..trees import EdgeMarginals
 from .base import Decoding, EdgeScores, GoldClustering, Head, HeadMarginals
 from .local import propagate_entities
+from .missing_edges import moved_to_root
 from .parameter_groups import ENTITIES, NIL
 
 __all__ = ["LinkPosterior", "StandaloneLinkingHead"]
@@ -119,6 +120,21 @@ class StandaloneLinkingHead(Head):
         linked = (gold.cluster_ids != -1) & ~unknown
         silent = unknown | (unknown.any(dim=1) & ~linked.any(dim=1)).unsqueeze(1)
         return losses.masked_fill(~real | silent.unsqueeze(-1), 0.0).sum(dim=(1, 2)).mean()
+
+    def parent_probabilities(self, scores: EdgeScores, temperature: float = 1.0) -> EdgeMarginals:
+        """The probability of each decision by itself, float64 (float32 on MPS); those of a span need not sum to 1."""
+        logits, real = _choices(scores.double())
+        chances = torch.sigmoid(logits / temperature).masked_fill(~real, 0.0).to(scores.mention.device)
+        return EdgeMarginals(chances[..., 0], chances[..., 1:], chances.new_zeros(scores.pair.shape))
+
+    def distillation_loss(self, scores: EdgeScores, targets: EdgeMarginals, temperature: float = 1.0) -> Tensor:
+        """The sum of the binary cross-entropies of all decisions, [B] (at least float32)."""
+        logits, real = _choices(scores.at_least_float32())
+        targets = moved_to_root(targets, torch.zeros_like(scores.pair, dtype=torch.bool), scores.candidate_mask)
+        chances = torch.cat((targets.root.unsqueeze(-1), targets.candidate_probabilities), dim=-1).to(logits)
+        logits = logits.masked_fill(~real, 0.0) / temperature
+        losses = functional.binary_cross_entropy_with_logits(logits, chances.clamp(max=1.0), reduction="none")
+        return losses.masked_fill(~real, 0.0).sum(dim=(1, 2))
 
     def posterior(self, scores: EdgeScores) -> LinkPosterior:
         """The best candidate of each span or none, and the probability of each."""

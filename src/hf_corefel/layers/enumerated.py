@@ -12,7 +12,7 @@ from .pruner import MentionPruner
 from .spans import SpanRepresentation
 from .tracing import in_one_graph
 
-__all__ = ["PrunedSpans", "SpanTensors", "keep_best", "score_spans"]
+__all__ = ["PrunedSpans", "SpanTensors", "keep_best", "score_spans", "with_others"]
 
 # Spans of a batch that are scored at once when no gradient is needed. The vectors of all five-word spans of 20,000
 # words would take 800 MB with a small encoder, and twice that on the way to them.
@@ -73,6 +73,7 @@ def keep_best(
     spans: SpanTensors,
     limits: Tensor,
     keep_all: Tensor,
+    also: Tensor | None = None,
 ) -> PrunedSpans:
     """Score all spans and keep the best.
 
@@ -83,10 +84,28 @@ def keep_best(
         spans: S spans of each document.
         limits: ``[B]`` most spans to keep.
         keep_all: ``[B]``, True where none is dropped.
+        also: ``[B, S]``, True for spans that are kept beside these.
     """
     scores, vectors_at = score_spans(represent, pruner, subwords, spans)
     retained = pruner.select(scores, spans.begin, spans.end, spans.mask, limits, keep_all)
+    if also is not None:
+        retained = with_others(retained, also & spans.mask)
     return PrunedSpans(scores, retained, vectors_at(retained.clamp(min=0), retained >= 0))
+
+
+@torch.compiler.disable
+def with_others(retained: Tensor, others: Tensor) -> Tensor:
+    """Return the indices ``[B, N]`` of retained spans and of others (bool ``[B, S]``), in reading order, -1 on padding.
+
+    Args:
+        retained: ``[B, N]`` indices, -1 on padding. Spans are numbered in reading order.
+        others: Spans that are to be among them.
+    """
+    chosen = torch.zeros(len(others), others.shape[1] + 1, dtype=torch.bool, device=others.device)
+    # Padding goes to one place more, which is cut off.
+    chosen.scatter_(1, retained.masked_fill(retained < 0, others.shape[1]), True)
+    rows = [row.nonzero().flatten() for row in chosen[:, :-1] | others]
+    return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=-1)
 
 
 def score_spans(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
@@ -59,6 +60,7 @@ _NOT_NEGATIVE = (
     "task_learning_rate",
     "task_learning_rate_end",
     "group_max_grad_norm",
+    "distillation_weight",
 )
 
 # The recipe, as multiples of `learning_rate` where they are rates.
@@ -174,6 +176,12 @@ class CorefELTrainingArguments(TrainingArguments):
             "evaluation, documents with such a loss count as without predictions."
         },
     )
+    distillation_weight: float = field(
+        default=1.0, metadata={"help": "Weight of the loss that a teacher gives; 0 leaves the teacher out."}
+    )
+    distillation_temperature: float = field(
+        default=1.0, metadata={"help": "Divides the scores of teacher and pupil in that loss; above 1 it is flatter."}
+    )
     remove_unused_columns: bool = field(
         default=False, metadata={"help": "Must be False: documents have fields, and every field is used."}
     )
@@ -279,6 +287,8 @@ class CorefELTrainingArguments(TrainingArguments):
             value = getattr(self, name)
             if value is not None and not value >= 0:
                 raise ValueError(f"{name} must not be negative; got {value}")
+        if not 0.0 < self.distillation_temperature < math.inf:
+            raise ValueError(f"distillation_temperature must be above 0; got {self.distillation_temperature}")
         words = self.max_document_words
         if words is not None and (isinstance(words, bool) or not isinstance(words, int) or words < 0):
             raise ValueError(f"max_document_words must be a number of words, or None for no limit; got {words!r}")

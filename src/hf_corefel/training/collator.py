@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,17 +11,20 @@ import torch
 from torch import Tensor
 from torch.utils.data import Dataset
 
-from ..documents import Document, DocumentError
+from ..documents import AnnotatedLayers, Document, DocumentError
 from ..documents.extra_fields import ExtraFields
 from ..pipelines.handed_over import items_of
 from ..processing_corefel import CorefELProcessor
 from .cutting import Cut, cut_document
 
-__all__ = ["GOLD_FIELDS", "PREDICTION_FIELDS", "DocumentCollator", "DocumentDataset", "check_collator"]
+__all__ = ["GOLD_FIELDS", "PREDICTION_FIELDS", "DocumentCollator", "DocumentDataset", "as_dataset", "check_collator"]
 
 # What the trainer needs to read predictions off a batch; the model does not take them.
 PREDICTION_FIELDS = ("document_index", "span_offsets", "entity_ids")
 GOLD_FIELDS = ("gold_clusters", "gold_entities")
+
+# Of a document without gold: no mention is given, and nothing is known of any span.
+_NOTHING = AnnotatedLayers(mentions="given")
 
 
 class DocumentDataset(Dataset[tuple[int, Document]]):
@@ -33,15 +36,18 @@ class DocumentDataset(Dataset[tuple[int, Document]]):
         max_words: Documents of more words are cut, see `hf_corefel.training.cutting`; None cuts none.
         extra: Names such columns over several datasets; an `ExtraFieldWarning` names those of this one when None.
         where: What messages call the documents.
+        needs_gold: Whether documents without gold clusters are refused. Else no gold is known of them, and a teacher
+            alone says what they hold.
 
     Attributes:
         documents: The documents or parts of documents.
         names: What messages call them: by their ids, those without one by their place among the given documents.
         cuts: What was cut.
         given: How many documents were given.
+        without_gold: How many of them have no gold clusters.
 
     Raises:
-        DocumentError: When a document is invalid or has no gold clusters.
+        DocumentError: When a document is invalid or lacks gold clusters.
         TypeError: When something else is given, such as a DataFrame; the message says what to give.
 
     Example:
@@ -57,19 +63,23 @@ class DocumentDataset(Dataset[tuple[int, Document]]):
         max_words: int | None = None,
         extra: ExtraFields | None = None,
         where: str = "documents",
+        needs_gold: bool = True,
     ) -> None:
         extra = extra or ExtraFields()
         self.documents: list[Document] = []
         self.names: list[str] = []
         self.cuts: list[Cut] = []
-        self.given = 0
+        self.given = self.without_gold = 0
         for place, item in enumerate(items_of(documents, where, "Documents or their dicts", rows=True)):
             document = item if isinstance(item, Document) else Document.from_dict(item, extra=extra)
             if document is not item:
                 document.extra = {}  # may be large, and nothing of training reads it
             name = document.name if document.id is not None else f"document {place} (counted from 0; it has no id)"
             if document.clusters is None:
-                raise DocumentError(f"{name}.clusters: missing; training and evaluation need gold clusters")
+                if needs_gold:
+                    raise DocumentError(f"{name}.clusters: missing; training and evaluation need gold clusters")
+                document = replace(document, clusters=[], annotated=_NOTHING)
+                self.without_gold += 1
             parts, cut = cut_document(document, max_words, name)
             self.documents += parts
             if cut is not None:
@@ -112,6 +122,29 @@ class DocumentCollator:
         tensors["span_offsets"] = _pad([d.spans.offsets for d in batch.documents])
         tensors["entity_ids"] = _pad([d.entity_ids for d in batch.documents])
         return tensors
+
+
+def as_dataset(
+    documents: Any, name: str, extra: ExtraFields, max_words: int | None = None, needs_gold: bool = True
+) -> Any:
+    """Return what a trainer was given under a name as a `DocumentDataset`, or a dict of these; None for None.
+
+    Raises:
+        DocumentError: When a document is invalid, or lacks gold that is needed.
+    """
+    if documents is None:
+        return documents
+    if isinstance(documents, DocumentDataset):
+        if needs_gold and documents.without_gold:
+            raise DocumentError(f"{name}: {documents.without_gold} documents have no gold clusters, and no teacher")
+        cut = DocumentDataset(documents.documents, max_words)
+        cut.without_gold = documents.without_gold
+        return cut if cut.cuts else documents
+    if isinstance(documents, Mapping):
+        return {
+            key: as_dataset(part, f"{name}[{key!r}]", extra, max_words, needs_gold) for key, part in documents.items()
+        }
+    return DocumentDataset(documents, max_words, extra=extra, where=name, needs_gold=needs_gold)
 
 
 def check_collator(collator: Callable[[list[Any]], Any], datasets: Iterable[Any]) -> None:

@@ -22,8 +22,9 @@ from ..processing import split_words
 from ..processing.alignment import AlignmentReport
 from ..processing_corefel import CorefELProcessor
 from .arguments import CorefELTrainingArguments
-from .collator import GOLD_FIELDS, PREDICTION_FIELDS, DocumentCollator, DocumentDataset, check_collator
+from .collator import GOLD_FIELDS, PREDICTION_FIELDS, DocumentCollator, DocumentDataset, as_dataset, check_collator
 from .cutting import describe_cuts
+from .distillation import DistillingTrainer
 from .non_finite import FiniteGuard
 from .optimisation import OptimisingTrainer, refuse_overrides
 from .saving import WholeSavingTrainer
@@ -35,7 +36,7 @@ __all__ = ["CorefELTrainer"]
 logger = logging.get_logger(__name__)
 
 
-class CorefELTrainer(OptimisingTrainer, ScoringTrainer, SearchingTrainer, WholeSavingTrainer):
+class CorefELTrainer(DistillingTrainer, OptimisingTrainer, ScoringTrainer, SearchingTrainer, WholeSavingTrainer):
     """Trains a `CorefELModel` on documents with gold clusters.
 
     Evaluation predicts from the text, the knowledge base and whatever words, mentions, spans or candidates a document
@@ -53,6 +54,9 @@ class CorefELTrainer(OptimisingTrainer, ScoringTrainer, SearchingTrainer, WholeS
             does not have are not read, and named in one warning.
         eval_dataset: The same for evaluation.
         processing_class: Another name of `processor`.
+        teacher: A model to learn from beside the gold, see `hf_corefel.training.distillation`: a pipeline, a pair of
+            model and processor, the folder of a model, or one of `cache_teacher`. Documents without gold clusters may
+            then stand among those of `train_dataset`. ``args`` has the weight and the temperature of its loss.
         data_collator: Makes a batch of a list of (position, `Document`); it has to give what `DocumentCollator` gives,
             which is the default.
         compute_metrics: Gives the scores that an evaluation reports for a `DocumentPrediction`, in place of the ones
@@ -93,6 +97,7 @@ class CorefELTrainer(OptimisingTrainer, ScoringTrainer, SearchingTrainer, WholeS
         eval_dataset: Any = None,
         *,
         processing_class: CorefELProcessor | None = None,
+        teacher: Any = None,
         data_collator: Callable[[list[Any]], Mapping[str, Any]] | None = None,
         compute_metrics: Callable[[DocumentPrediction], dict[str, float]] | None = None,
         compute_loss_func: Callable[..., Tensor] | None = None,
@@ -102,8 +107,9 @@ class CorefELTrainer(OptimisingTrainer, ScoringTrainer, SearchingTrainer, WholeS
         args = CorefELTrainingArguments.of(args)
         self._alignment: AlignmentReport | None = None
         self._extra = ExtraFields()
-        train_dataset = _as_dataset(train_dataset, "train_dataset", self._extra, args.max_document_words)
-        eval_dataset = _as_dataset(eval_dataset, "eval_dataset", self._extra)
+        taught = teacher is not None
+        train_dataset = as_dataset(train_dataset, "train_dataset", self._extra, args.max_document_words, not taught)
+        eval_dataset = as_dataset(eval_dataset, "eval_dataset", self._extra)
         if data_collator is not None:
             check_collator(data_collator, [train_dataset, eval_dataset])
         given, schedule = kwargs.get("optimizers") or (None, None)
@@ -123,6 +129,8 @@ class CorefELTrainer(OptimisingTrainer, ScoringTrainer, SearchingTrainer, WholeS
         self._linking = self.model.head.links
         self._head = self.model.head, str(self.model.config.head)
         settled_settings(self.model, processor, given=True)
+        if taught:
+            self._take_teacher(teacher)
         self._guard = FiniteGuard(self, args.skip_non_finite_batches)
         self.add_callback(self._guard)
         cuts = self.train_dataset.cuts if isinstance(self.train_dataset, DocumentDataset) else []
@@ -164,15 +172,21 @@ class CorefELTrainer(OptimisingTrainer, ScoringTrainer, SearchingTrainer, WholeS
 
         The fields that only predictions need stay behind.
         """
-        output = model(**{name: value for name, value in inputs.items() if name not in PREDICTION_FIELDS})
-        loss = output.loss
+        lesson = self._ask_teacher(model, inputs)
+        more = {} if lesson is None else {"also_retain": lesson.also_retain}
+        output = model(**{name: value for name, value in inputs.items() if name not in PREDICTION_FIELDS}, **more)
+        loss: Tensor = output.loss
+        items: Any = len(inputs["document_index"])
+        is_sum = self.compute_loss_func is not None and num_items_in_batch is not None
         if self.compute_loss_func is not None:
-            items = len(inputs["document_index"]) if num_items_in_batch is None else num_items_in_batch
+            items = num_items_in_batch if is_sum else items
             gold = {name: inputs[name] for name in GOLD_FIELDS}
             loss = self.compute_loss_func(output, gold, num_items_in_batch=items)
-            if num_items_in_batch is not None and self.args.average_tokens_across_devices:
-                # The mean of the gradients over the devices would divide by their number once more.
-                loss = loss * self.accelerator.num_processes
+        if lesson is not None:
+            loss = loss + self._distillation(lesson, output, inputs).sum() / items
+        if is_sum and self.args.average_tokens_across_devices:
+            # The mean of the gradients over the devices would divide by their number once more.
+            loss = loss * self.accelerator.num_processes
         return (loss, output) if return_outputs else loss
 
     def training_step(self, model: nn.Module, inputs: dict[str, Any], *args: Any, **kwargs: Any) -> Tensor:
@@ -186,6 +200,7 @@ class CorefELTrainer(OptimisingTrainer, ScoringTrainer, SearchingTrainer, WholeS
 
     def log(self, logs: dict[str, float], *args: Any, **kwargs: Any) -> None:
         self._guard.complete(logs)
+        self._add_distillation(logs)
         super().log(logs, *args, **kwargs)
 
     def train(self, resume_from_checkpoint: str | bool | None = None, *args: Any, **kwargs: Any) -> Any:
@@ -210,6 +225,7 @@ class CorefELTrainer(OptimisingTrainer, ScoringTrainer, SearchingTrainer, WholeS
             raise ValueError("train_dataset: there is no document to train on")
         if self.is_deepspeed_enabled and self.args.skip_non_finite_batches:
             raise ValueError("skip_non_finite_batches must be False with DeepSpeed, which steps before one can look")
+        self._check_teacher()
         self._say_what_is_out_of_reach()
         result = super().train(resume_from_checkpoint, *args, **kwargs)
         if not result.metrics:
@@ -235,10 +251,12 @@ class CorefELTrainer(OptimisingTrainer, ScoringTrainer, SearchingTrainer, WholeS
         Returns:
             ``documents`` that were given, ``max_document_words``, ``cut_documents`` (`Cut.to_dict` of each),
             ``skipped_batches`` (step, epoch and documents of each step that was left out), and ``gold``, the
-            `AlignmentReport` of the last call of `train`, None before.
+            `AlignmentReport` of the last call of `train`, None before. With a teacher also ``distillation``: its head,
+            ``weight``, ``temperature``, and ``documents_without_gold``.
         """
         dataset: DocumentDataset | None = self.train_dataset
         return {
+            **self._distillation_record(),
             "documents": dataset.given if dataset else 0,
             "max_document_words": self.args.max_document_words,
             "cut_documents": [cut.to_dict() for cut in dataset.cuts] if dataset else [],
@@ -252,15 +270,13 @@ class CorefELTrainer(OptimisingTrainer, ScoringTrainer, SearchingTrainer, WholeS
 
     # Evaluation ---------------------------------------------------------------------------------------
 
-    # Evaluation ---------------------------------------------------------------------------------------
-
     def get_eval_dataloader(self, eval_dataset: Any = None) -> Any:
         return super().get_eval_dataloader(
-            eval_dataset if isinstance(eval_dataset, str) else _as_dataset(eval_dataset, "eval_dataset", self._extra)
+            eval_dataset if isinstance(eval_dataset, str) else as_dataset(eval_dataset, "eval_dataset", self._extra)
         )
 
     def get_test_dataloader(self, test_dataset: Any) -> Any:
-        return super().get_test_dataloader(_as_dataset(test_dataset, "test_dataset", self._extra))
+        return super().get_test_dataloader(as_dataset(test_dataset, "test_dataset", self._extra))
 
     # Saving -------------------------------------------------------------------------------------------
 
@@ -378,15 +394,3 @@ def _the_processor(processor: Any, processing_class: Any) -> CorefELProcessor:
             f"{type(given).__name__}: CorefELProcessor(tokenizer, knowledge_base, model.config)"
         )
     return given
-
-
-def _as_dataset(documents: Any, name: str, extra: ExtraFields, max_words: int | None = None) -> Any:
-    """What was given under a name as a `DocumentDataset`, or a dict of these."""
-    if documents is None:
-        return documents
-    if isinstance(documents, DocumentDataset):
-        cut = DocumentDataset(documents.documents, max_words)
-        return cut if cut.cuts else documents
-    if isinstance(documents, Mapping):
-        return {key: _as_dataset(part, f"{name}[{key!r}]", extra, max_words) for key, part in documents.items()}
-    return DocumentDataset(documents, max_words, extra=extra, where=name)

@@ -15,7 +15,7 @@ from ..moved import renamed_argument, renamed_attribute
 from .arborescence import IntArray, UnreachableError
 from .best_trees import best_tree, best_trees
 from .conditions import Edges, allowed_edges
-from .divergence import cross_entropy, kl_divergence
+from .divergence import cross_entropy, cross_entropy_of_marginals, kl_divergence
 from .gradients import Trees, log_weight, scatter, to_numpy
 from .graph import EdgeArrays, GoldShare, GoldTrees, TreeGraph
 from .precision import of_device
@@ -190,6 +190,27 @@ class SpanningTreeDistribution:
             ValueError: If the spans are not the same, or entities that a span names twice cannot be matched.
         """
         return cross_entropy(self, other)
+
+    def cross_entropy_of(self, marginals: EdgeMarginals) -> Tensor:
+        """``[B]`` expected -log-probability, here, of a tree of another distribution, of which the marginals are known.
+
+        It is exact, since a tree's score is a sum over its edges: log Z less the marginals times the scores. Its
+        gradient is the edge marginals here less those that are given.
+
+        Args:
+            marginals: Of edges between the same spans, root and candidates in the same places; 0 where there is no
+                edge. The edges into each unmasked span sum to 1.
+        """
+        return cross_entropy_of_marginals(marginals, self)
+
+    def at_temperature(self, temperature: float) -> SpanningTreeDistribution:
+        """Return the distribution with all scores divided by a temperature: above 1 it is flatter."""
+        if temperature == 1.0:
+            return self
+        root, pairs, candidate_scores = (
+            scores / temperature for scores in (self.root, self.span_to_span, self.candidate_scores)
+        )
+        return SpanningTreeDistribution(root, pairs, candidate_scores, self.candidate_rows, self.mask)
 
     def kl_divergence(self, other: SpanningTreeDistribution) -> Tensor:
         """``[B]`` Kullback-Leibler divergence of `other` from this distribution, in nats; see `cross_entropy`.

@@ -13,6 +13,8 @@ from torch import Tensor
 
 from .gradients import EdgeTensors, expectation
 from .graph import TreeGraph
+from .precision import of_device
+from .results import EdgeMarginals
 
 if TYPE_CHECKING:
     from .distribution import SpanningTreeDistribution
@@ -39,6 +41,19 @@ def kl_divergence(one: SpanningTreeDistribution, other: SpanningTreeDistribution
     )
     result = _expected(one, values) - one.log_partition + other.log_partition
     return _where_defined(one, theirs, result)
+
+
+def cross_entropy_of_marginals(marginals: EdgeMarginals, other: SpanningTreeDistribution) -> Tensor:
+    """See `SpanningTreeDistribution.cross_entropy_of`."""
+    scores = other.root, other.candidate_scores, other.span_to_span
+    log_partition = other.log_partition
+    expected = torch.zeros_like(log_partition)
+    for score, probability in zip(scores, marginals, strict=True):
+        weight = probability.to(device=log_partition.device, dtype=log_partition.dtype)
+        # A score that does not count may be -inf, and 0 * -inf is no number.
+        finite = of_device(score, log_partition.device).to(weight.dtype).masked_fill(weight == 0, 0.0)
+        expected = expected + (weight * finite).flatten(1).sum(dim=1)
+    return log_partition - expected
 
 
 def _expected(one: SpanningTreeDistribution, values: tuple[Tensor, ...]) -> Tensor:

@@ -1,0 +1,205 @@
+"""What a teacher says of a corpus, on disk: a teacher's pass costs many times a pupil's step, and is made once."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from ..documents import Document
+from ..utils.files import whole_file
+from ..utils.json_files import read_json_object
+from .collator import DocumentDataset
+from .teacher_targets import TeacherTargets
+from .teachers import LiveTeacher, Reading
+
+__all__ = ["MANIFEST_FILE", "CachedTeacher", "cache_teacher", "document_key"]
+
+MANIFEST_FILE = "teacher_cache.json"
+_VERSION = 1
+# Fields of a document that a model and its processor read.
+_READ = ("text", "words", "mentions", "spans", "candidates", "mention_scope", "speakers")
+_INTEGERS = ("spans", "pairs", "links", "mentions")
+_PROBABILITIES = ("root", "pair_probabilities", "link_probabilities", "mention_probabilities")
+
+
+def cache_teacher(
+    teacher: LiveTeacher,
+    documents: Iterable[Document | Mapping[str, Any]],
+    folder: str | Path,
+    *,
+    temperature: float = 1.0,
+    threshold: float = 1e-4,
+    max_document_words: int | None = 2000,
+    bf16: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> int:
+    """Write down what a teacher says of documents, one file each, for `CorefELTrainer(teacher=folder)`.
+
+    It goes on where an earlier run was stopped: documents that the folder has are passed over. What is lost against the
+    teacher itself: edges and mentions that are not more probable than the threshold, and its opinion of spans that only
+    the pupil retains. The former count as edges from the root, the latter as no mentions.
+
+    Args:
+        teacher: The teacher.
+        documents: Documents or their dicts, with gold clusters or without; the ones to train on, since a training cuts
+            long documents where no gold mention is cut.
+        folder: Where to write; made when it does not exist. One folder is for one teacher.
+        temperature: Divides the teacher's scores; the training's `distillation_temperature`.
+        threshold: What is not more probable is left out. About 10 kB a document remain at 1e-4.
+        max_document_words: The training's argument of this name.
+        bf16: Whether the teacher computes in bfloat16, as in a training with this argument.
+        progress: Called after every document with how many are done, and of how many.
+
+    Returns:
+        How many documents were written; those that were there are not counted.
+
+    Raises:
+        DocumentError: When a document is invalid.
+        ValueError: When the folder is of another teacher or of other settings; the message names what differs.
+    """
+    if not 0.0 <= threshold < 1.0:
+        raise ValueError(f"threshold must lie in [0, 1); got {threshold}")
+    if not temperature > 0.0:
+        raise ValueError(f"temperature must be above 0; got {temperature}")
+    dataset = DocumentDataset(documents, max_document_words or None, needs_gold=False)
+    teacher.check(dataset.documents, dataset.names, max_document_words)
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    settings: dict[str, Any] = {
+        "version": _VERSION,
+        "head": teacher.head,
+        "temperature": float(temperature),
+        "threshold": float(threshold),
+        "bf16": bf16,
+        "reading": json.loads(json.dumps(teacher.processor.settings.to_dict())),
+        "weights_sha256": _weights_sha256(teacher),
+    }
+    _begin(folder, settings)
+    written = 0
+    for done, document in enumerate(dataset.documents, 1):
+        path = _path(folder, document)
+        if not path.is_file():
+            device = teacher.model.device.type
+            with torch.autocast(device, torch.bfloat16) if bf16 else nullcontext():
+                reading = teacher.read(document, temperature)
+                said = reading.targets(reading.retained)
+            _write(path, said.above(threshold))
+            written += 1
+        if progress is not None:
+            progress(done, len(dataset))
+    return written
+
+
+class CachedTeacher:
+    """What a teacher said of documents, read from a folder of `cache_teacher`.
+
+    Args:
+        folder: The folder.
+
+    Raises:
+        ValueError: When it is none, or of another version.
+
+    Example:
+        >>> from hf_corefel import Document, bundled_checkpoint
+        >>> from hf_corefel.training import CachedTeacher, LiveTeacher, cache_teacher
+        >>> cache_teacher(LiveTeacher.from_pretrained(bundled_checkpoint()), [Document("Oslo is old.")], "said")
+        1
+        >>> CachedTeacher("said").head
+        'global'
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self._folder = Path(folder)
+        manifest = read_json_object(self._folder / MANIFEST_FILE)
+        if manifest.get("version") != _VERSION:
+            raise ValueError(f"{self._folder / MANIFEST_FILE}: version {manifest.get('version')!r} cannot be read")
+        self.head = str(manifest["head"])
+        self.temperature: float | None = float(manifest["temperature"])
+
+    def check(self, documents: Sequence[Document], names: Sequence[str], max_words: int | None) -> None:
+        """Raises `ValueError` unless the folder has each of the documents."""
+        lacking = [name for d, name in zip(documents, names, strict=True) if not _path(self._folder, d).is_file()]
+        if lacking:
+            raise ValueError(
+                f"{self._folder}: the teacher's cache lacks {len(lacking)} of {len(documents)} training documents, "
+                f"{lacking[0]} the first; write them with hf-corefel cache-teacher, of the documents that are trained "
+                f"on and with --max-document-words {max_words or 0}"
+            )
+
+    def read(self, document: Document, temperature: float) -> Reading:
+        """What the folder has of a document."""
+        return _CachedReading(_read(_path(self._folder, document)))
+
+
+class _CachedReading:
+    """What was written down of a document; nothing can be asked beyond that."""
+
+    def __init__(self, targets: TeacherTargets) -> None:
+        self._targets = targets
+        self.retained = targets.spans
+
+    def targets(self, spans: np.ndarray) -> TeacherTargets:
+        """What was written down."""
+        return self._targets
+
+
+def document_key(document: Document) -> str:
+    """Return what tells a document from others that a model reads otherwise, in hexadecimal."""
+    data: dict[str, Any] = {**document.to_dict()}
+    read = {name: data[name] for name in _READ if name in data}
+    return hashlib.sha256(json.dumps(read, sort_keys=True).encode()).hexdigest()[:40]
+
+
+def _path(folder: Path, document: Document) -> Path:
+    return folder / f"{document_key(document)}.safetensors"
+
+
+def _begin(folder: Path, settings: dict[str, Any]) -> None:
+    path = folder / MANIFEST_FILE
+    if not path.exists():
+        with whole_file(path) as place:
+            place.write_text(json.dumps(settings, indent=1) + "\n", encoding="utf-8")
+        return
+    before = read_json_object(path)
+    differing = [name for name, value in settings.items() if before.get(name) != value]
+    if differing:
+        name = differing[0]
+        raise ValueError(
+            f"{path}: {name} is {before.get(name)!r} there, and {settings[name]!r} was asked for; one folder is for "
+            "one teacher with one setting, choose another"
+        )
+
+
+def _weights_sha256(teacher: LiveTeacher) -> str:
+    found = hashlib.sha256()
+    for name, value in sorted(teacher.model.state_dict().items()):
+        found.update(name.encode())
+        found.update(value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
+    return found.hexdigest()
+
+
+def _write(path: Path, targets: TeacherTargets) -> None:
+    arrays = {name: getattr(targets, name).astype(np.int32) for name in _INTEGERS}
+    arrays |= {name: getattr(targets, name).astype(np.float32) for name in _PROBABILITIES}
+    contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    with whole_file(path) as place:
+        save_file(contiguous, place, metadata={"entities": json.dumps(targets.entities)})
+
+
+def _read(path: Path) -> TeacherTargets:
+    try:
+        with safe_open(path, framework="np") as file:
+            fields: dict[str, Any] = {name: file.get_tensor(name).astype(np.int64) for name in _INTEGERS}
+            fields |= {name: file.get_tensor(name).astype(np.float64) for name in _PROBABILITIES}
+            return TeacherTargets(entities=json.loads(file.metadata()["entities"]), **fields)
+    except (SafetensorError, KeyError, ValueError) as error:
+        raise ValueError(f"{path}: it is damaged ({error}); delete it and write it again") from error
