@@ -301,6 +301,13 @@ FIELDS: dict[str, ConfigField] = {
         'mention, one within the other ("the Bundestag" and "Bundestag"), only one is found; see '
         "`hf_corefel.decoding.nesting`. The paper has no such rule.",
     ),
+    "calibration": ConfigField(
+        "structure",
+        None,
+        ("model",),
+        "Scales and offsets of the scores that make probabilities what they say, as "
+        "`hf_corefel.heads.Calibration.to_dict` gives them; ``hf-corefel calibrate`` fits them. None changes nothing.",
+    ),
     "dropout": ConfigField(
         "number",
         0.3,
