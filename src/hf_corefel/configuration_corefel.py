@@ -275,7 +275,7 @@ class CorefELConfig(PretrainedConfig):
         return {**fields, "vocab_size": getattr(self.encoder_config, "vocab_size", None)}
 
     def to_dict(self) -> dict[str, Any]:
-        """As `PretrainedConfig.to_dict`; options of heads and calibration are written where there are any, as of old."""
+        """As `PretrainedConfig.to_dict`; no options of heads and no calibration are written where there are none."""
         fields: dict[str, Any] = super().to_dict()
         for name in ("head_options", "calibration"):
             if not fields.get(name):

@@ -11,6 +11,7 @@ import typer
 from ..version import __version__
 from . import kb_changes, kb_vectors  # noqa: F401 - their commands join those of kb
 from .annotate import annotate
+from .calibrate import calibrate
 from .convert import convert
 from .corpus import FormatOption, corpus_app
 from .heads import heads
@@ -51,6 +52,7 @@ kb_app.command("from-wikidata")(from_wikidata)
 app.add_typer(kb_app)
 app.command()(annotate)
 app.command()(convert)
+app.command()(calibrate)
 app.command()(publish)
 app.command()(heads)
 

@@ -178,10 +178,9 @@ def annotate_batch(
     for b, whole in enumerate(wholes):
         if whole is not None and whole.required:
             _constrain(whole, decoding, clusters, b)
+    found = scores, decoding, posterior.marginals
     return [
-        _Annotator(document, names[b], output, scores, decoding, posterior.marginals, b, url, options, wholes[b]).annotate(
-            clusters[b]
-        )
+        _Annotator(document, names[b], output, *found, b, url, options, wholes[b]).annotate(clusters[b])
         for b, document in enumerate(documents)
     ]
 

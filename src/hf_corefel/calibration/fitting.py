@@ -1,0 +1,276 @@
+"""A few scales and offsets of the scores, fitted to annotated documents that the model was not trained on.
+
+What is maximised is the mean log-likelihood of what gold knows, by the model's own probabilities:
+
+- mentions: whether each retained span is one;
+- links: the entity of each annotated mention, or that it has none, by its marginal over all trees;
+- clusters: all clusters of a document at once, `Head.loss`, which sums over the links that are not known.
+
+The last two are computed among the annotated mentions alone: how the annotation of a corpus chooses mentions, which
+differs from corpus to corpus, is a matter of the first. Each corpus counts the same, whatever its size, and what it
+does not annotate gives no term. Where gold names the entities of some clusters only, its links are compared among
+entities: that no cluster is known to be NIL says nothing of NIL.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from scipy.optimize import minimize
+from torch import Tensor
+from torch.nn import functional
+
+from ..candidates.entity_facts import wikidata_id
+from ..heads import ENTITIES, PAIRS, Calibration, EdgeScores, GoldClustering, Head
+from ..heads.gaps import mention_targets
+from ..metrics.calibration import is_wikidata_id
+from ..pipeline_corefel import CorefELPipeline
+from ..processing.alignment import align_clusters
+from ..utils.gold_codes import NOT_KNOWN
+from .measuring import calibrated
+from .reading import ReadDocument
+
+__all__ = ["fit_calibration"]
+
+# Log-scales and offsets are sought within these bounds.
+_SCALE_BOUNDS = (math.log(0.05), math.log(20.0))
+_OFFSET_BOUNDS = (-10.0, 10.0)
+# How strongly values are drawn towards those that change nothing, for corpora that say nothing of one of them.
+_PULL = 1e-3
+_LEAST_PROBABILITY = 1e-9
+_STEP = 1e-3
+
+
+@dataclass(frozen=True)
+class _Evidence:
+    """What gold knows of a document.
+
+    Attributes:
+        spans: Mention scores of the retained spans of which it is known whether they are mentions, ``[M]``.
+        are_mentions: Whether they are, ``[M]``.
+        scores: The scores of the annotated mentions.
+        gold: Their clusters and links.
+        linked: ``[L]`` the mentions of which the link is known.
+        rows: ``[L]`` their entities, -1 for none.
+        all_have_entity: Whether the link is known of mentions alone that have an entity, which makes NIL impossible.
+    """
+
+    spans: Tensor
+    are_mentions: Tensor
+    scores: EdgeScores
+    gold: GoldClustering
+    linked: Tensor
+    rows: Tensor
+    all_have_entity: bool
+
+
+def fit_calibration(
+    pipeline: CorefELPipeline,
+    corpora: Mapping[str, Sequence[ReadDocument]],
+    *,
+    start: Calibration | None = None,
+    progress: Callable[[], None] | None = None,
+) -> Calibration:
+    """Fit a calibration to annotated documents, which should be none of those that the model was trained on.
+
+    Args:
+        pipeline: The model that has read them; its own calibration plays no part, and it is not changed.
+        corpora: Documents by the name of their corpus. Each corpus counts the same.
+        progress: Called after each step of the search.
+
+    Raises:
+        ValueError: When nothing is annotated that the model decides.
+    """
+    head = pipeline.model.head
+    evidence = {name: [_evidence(pipeline, head, document) for document in read] for name, read in corpora.items()}
+    fitted = _fit_mentions(evidence)
+    searched = [
+        name
+        for needed, names in ((PAIRS, ("pair_scale", "pair_offset")), (ENTITIES, ("link_scale", "nil_offset")))
+        for name in names
+        if needed in head.needs
+    ]
+    if not any(len(each.gold.cluster_ids[0]) for part in evidence.values() for each in part):
+        raise ValueError("no document has an annotated mention among the spans that the model keeps; nothing is fitted")
+
+    def loss(values: np.ndarray) -> float:
+        return _loss(head, _with(fitted, searched, values), evidence) + _PULL * float((values**2).sum())
+
+    bounds = [_SCALE_BOUNDS if name.endswith("_scale") else _OFFSET_BOUNDS for name in searched]
+    found = minimize(
+        loss,
+        np.zeros(len(searched)),
+        method="L-BFGS-B",
+        bounds=bounds,
+        options={"eps": _STEP, "ftol": 1e-6, "maxiter": 60},
+        callback=None if progress is None else lambda _: progress(),
+    )
+    return _rounded(_with(fitted, searched, found.x))
+
+
+def _with(calibration: Calibration, names: Sequence[str], values: Sequence[float] | np.ndarray) -> Calibration:
+    """The calibration with other values, scales of which are given by their logarithms."""
+    changes = {
+        name: math.exp(value) if name.endswith("_scale") else float(value)
+        for name, value in zip(names, values, strict=True)
+    }
+    return replace(calibration, **changes)
+
+
+def _rounded(calibration: Calibration) -> Calibration:
+    """The calibration in numbers that a person can read; the digits that are left out say nothing."""
+    return Calibration(**{name: round(value, 4) for name, value in calibration.to_dict().items()})
+
+
+def _fit_mentions(evidence: Mapping[str, Sequence[_Evidence]]) -> Calibration:
+    """Fit what concerns mentions, a logistic regression on their score (Platt 1999): no tree takes part."""
+    known = [
+        (torch.cat([each.spans for each in part]), torch.cat([each.are_mentions for each in part]))
+        for part in evidence.values()
+        if part
+    ]
+    known = [(scores.double(), targets.double()) for scores, targets in known if len(scores)]
+    if not known:
+        return Calibration()
+    names = ("mention_scale", "mention_offset")
+
+    def loss(values: np.ndarray) -> float:
+        calibration = _with(Calibration(), names, values)
+        losses = [
+            functional.binary_cross_entropy_with_logits(calibration.of_mentions(scores), targets).item()
+            for scores, targets in known
+        ]
+        return sum(losses) / len(losses) + _PULL * float((values**2).sum())
+
+    found = minimize(loss, np.zeros(2), method="L-BFGS-B", bounds=[_SCALE_BOUNDS, _OFFSET_BOUNDS])
+    return _with(Calibration(), names, found.x)
+
+
+def _loss(head: Head, calibration: Calibration, evidence: Mapping[str, Sequence[_Evidence]]) -> float:
+    """The mean over corpora of what a mention costs: its link, where corpora know any, and its place in a cluster."""
+    links, clusters = [], []
+    for part in evidence.values():
+        sums = np.zeros(4)
+        for each in part:
+            if len(each.gold.cluster_ids[0]):
+                sums += _costs(head, calibration(each.scores), each)
+        if sums[1]:
+            links.append(sums[0] / sums[1])
+        if sums[3]:
+            clusters.append(sums[2] / sums[3])
+    return sum(sum(costs) / len(costs) for costs in (links, clusters) if costs)
+
+
+@torch.no_grad()
+def _costs(head: Head, scores: EdgeScores, evidence: _Evidence) -> tuple[float, int, float, int]:
+    """What links cost and how many there are, what clusters cost and how many mentions they have."""
+    link_cost, count = 0.0, len(evidence.linked)
+    if count and head.links:
+        entities = head.posterior(scores).marginals.entities
+        columns = torch.searchsorted(_ascending(entities.entity_rows[0]), evidence.rows.clamp(min=0))
+        columns = columns.clamp(max=max(entities.probability.shape[2] - 1, 0))
+        linked, nil = entities.probability[0, evidence.linked], entities.nil[0, evidence.linked]
+        found = linked.gather(1, columns.unsqueeze(1)).squeeze(1) if linked.shape[1] else torch.zeros_like(nil)
+        right = torch.where(evidence.rows < 0, nil, found).double()
+        if evidence.all_have_entity:
+            right = right / (1.0 - nil.double()).clamp(min=_LEAST_PROBABILITY)
+        link_cost = float(-right.clamp(min=_LEAST_PROBABILITY).log().sum())
+    else:
+        count = 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a document whose gold is impossible costs nothing
+        cluster_cost = float(head.loss(scores, evidence.gold))
+    return link_cost, count, cluster_cost, int(scores.mask.sum())
+
+
+def _ascending(entity_rows: Tensor) -> Tensor:
+    """Rows of entities with padding behind all others."""
+    return entity_rows.masked_fill(entity_rows < 0, torch.iinfo(entity_rows.dtype).max)
+
+
+def _evidence(pipeline: CorefELPipeline, head: Head, document: ReadDocument) -> _Evidence:
+    """What gold knows of a document, over the spans that the model has retained."""
+    encoded, output = document.encoded, document.output
+    with calibrated(pipeline.model, None):
+        scores = pipeline.model.edge_scores(output)
+    # Entities of one name are one.
+    numbers = {name: n for n, name in enumerate(dict.fromkeys(document.entities))}
+    row_of = np.array([*(numbers[name] for name in document.entities), -1])
+    rows = row_of[encoded.candidate_rows]
+    layers = document.gold.layers
+    aligned = align_clusters(
+        document.gold.clusters or [],
+        encoded.spans.offsets,
+        rows,
+        list(numbers),
+        encoded.cores,
+        layers=layers,
+        names_only=encoded.names_only,
+    )
+    entities = _without_unknown_ids(pipeline, document, aligned.entities)
+    assert output.retained is not None
+    at = output.retained[0]
+    clusters, entities = (torch.from_numpy(values)[at.clamp(min=0)] for values in (aligned.clusters, entities))
+    target, known = mention_targets(clusters.unsqueeze(0), scores.mask)
+    spans, are_mentions = scores.mention[known], target[known]
+
+    annotated = ((clusters >= 0) | (clusters == NOT_KNOWN)) & scores.mask[0]
+    merged = torch.from_numpy(row_of)[scores.candidate_rows].masked_fill(scores.candidate_rows < 0, -1)
+    scores = _of_spans(replace(scores, candidate_rows=merged), annotated)
+    if not scores.own:
+        clusters, entities = clusters[annotated], entities[annotated]
+    gold = GoldClustering(clusters.unsqueeze(0), entities.unsqueeze(0)).within(scores.mask)
+    gold, _ = gold.restrict_to_reachable(scores.candidate_rows, scores.mask)
+    gold = gold.restrict_to_connected(scores)
+    has_link = scores.mask & (gold.entity_rows != NOT_KNOWN)
+    if some := layers.links == "some":
+        has_link &= gold.entity_rows >= 0
+    linked = has_link[0].nonzero().squeeze(1)
+    linked_rows = gold.entity_rows[0, linked]
+    if some:
+        # To know the links of linked clusters alone would say, if it counted, that hardly any is NIL.
+        gold = _without_links(gold)
+    return _Evidence(spans, are_mentions, scores, gold, linked, linked_rows, some)
+
+
+def _without_links(gold: GoldClustering) -> GoldClustering:
+    """The clusters alone: of no mention the link is known."""
+    return GoldClustering(gold.cluster_ids, gold.entity_rows.masked_fill(gold.cluster_ids != -1, NOT_KNOWN))
+
+
+def _of_spans(scores: EdgeScores, wanted: Tensor) -> EdgeScores:
+    """The scores of some spans: without the others, or where a head has scores of its own, with these masked."""
+    if scores.own:
+        return replace(scores, mask=scores.mask & wanted)
+    cut: dict[str, Any] = {name: value[:, wanted] for name in _OF_SPANS if (value := getattr(scores, name)) is not None}
+    pairs = {name: value[:, wanted][:, :, wanted] for name in _OF_PAIRS if (value := getattr(scores, name)) is not None}
+    return replace(scores, **cut, **pairs)
+
+
+_OF_SPANS = ("mention", "link", "candidate_rows", "mask", "root_pair", "nil")
+_OF_PAIRS = ("pair", "forbidden")
+
+
+def _without_unknown_ids(pipeline: CorefELPipeline, document: ReadDocument, rows: np.ndarray) -> np.ndarray:
+    """The entities of the spans, not known where gold has a Wikidata id of which no candidate can be compared.
+
+    A knowledge base need not know the ids of its entities: the right one may be there without.
+    """
+    rows = rows.copy()
+    place = {tuple(offsets): s for s, offsets in enumerate(document.encoded.spans.offsets.tolist())}
+    knowledge_base = pipeline.processor.knowledge_base
+    for cluster in document.gold.clusters or []:
+        if cluster.entity is None or not is_wikidata_id(cluster.entity) or cluster.entity in document.entities:
+            continue
+        spans = [place[m.offsets] for m in cluster.mentions if m.offsets in place]
+        listed = document.encoded.candidate_rows[spans]
+        names = {document.encoded.entities[row] for row in np.unique(listed[listed >= 0]).tolist()}
+        if any(wikidata_id(knowledge_base, name) is None for name in names):
+            rows[spans] = NOT_KNOWN
+    return rows
