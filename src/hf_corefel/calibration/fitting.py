@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -36,7 +36,7 @@ from ..utils.gold_codes import NOT_KNOWN
 from .measuring import calibrated
 from .reading import ReadDocument
 
-__all__ = ["fit_calibration"]
+__all__ = ["Evidence", "fit_calibration", "fit_to_evidence"]
 
 # Log-scales and offsets are sought within these bounds.
 _SCALE_BOUNDS = (math.log(0.05), math.log(20.0))
@@ -44,11 +44,13 @@ _OFFSET_BOUNDS = (-10.0, 10.0)
 # How strongly values are drawn towards those that change nothing, for corpora that say nothing of one of them.
 _PULL = 1e-3
 _LEAST_PROBABILITY = 1e-9
+_ENOUGH_MENTIONS = 1000
+# Of the differences that stand for derivatives, in log-scales and offsets.
 _STEP = 1e-3
 
 
 @dataclass(frozen=True)
-class _Evidence:
+class Evidence:
     """What gold knows of a document.
 
     Attributes:
@@ -71,24 +73,48 @@ class _Evidence:
 
 
 def fit_calibration(
-    pipeline: CorefELPipeline,
-    corpora: Mapping[str, Sequence[ReadDocument]],
-    *,
-    start: Calibration | None = None,
-    progress: Callable[[], None] | None = None,
+    pipeline: CorefELPipeline, corpora: Mapping[str, Sequence[ReadDocument]], *, start: Calibration | None = None
 ) -> Calibration:
     """Fit a calibration to annotated documents, which should be none of those that the model was trained on.
+
+    Of each corpus the first documents are taken, until they have 1,000 annotated mentions: more do not change a few
+    numbers, and take their time.
 
     Args:
         pipeline: The model that has read them; its own calibration plays no part, and it is not changed.
         corpora: Documents by the name of their corpus. Each corpus counts the same.
-        progress: Called after each step of the search.
+        start: Where the search begins; a calibration that changes nothing when None.
 
     Raises:
-        ValueError: When nothing is annotated that the model decides.
+        ValueError: When no mention is annotated that the model keeps.
     """
     head = pipeline.model.head
-    evidence = {name: [_evidence(pipeline, head, document) for document in read] for name, read in corpora.items()}
+    evidence = {name: list(_enough(pipeline, head, read)) for name, read in corpora.items()}
+    if not any(bool(each.scores.mask.any()) for part in evidence.values() for each in part):
+        raise ValueError("no annotated mention is among the spans that the model keeps, so nothing can be fitted")
+    return fit_to_evidence(head, evidence, start)
+
+
+def _enough(pipeline: CorefELPipeline, head: Head, read: Sequence[ReadDocument]) -> Iterator[Evidence]:
+    """What gold knows of documents, until they have as many mentions as are needed."""
+    mentions = 0
+    for document in read:
+        if mentions >= _ENOUGH_MENTIONS:
+            return
+        yield (found := _evidence(pipeline, head, document))
+        mentions += int(found.scores.mask.sum())
+
+
+def fit_to_evidence(
+    head: Head, evidence: Mapping[str, Sequence[Evidence]], start: Calibration | None = None
+) -> Calibration:
+    """Fit a calibration to what gold knows of documents.
+
+    Args:
+        head: The head that makes probabilities of the scores.
+        evidence: By the name of the corpus.
+        start: Where the search begins.
+    """
     fitted = _fit_mentions(evidence)
     searched = [
         name
@@ -96,20 +122,17 @@ def fit_calibration(
         for name in names
         if needed in head.needs
     ]
-    if not any(len(each.gold.cluster_ids[0]) for part in evidence.values() for each in part):
-        raise ValueError("no document has an annotated mention among the spans that the model keeps; nothing is fitted")
 
     def loss(values: np.ndarray) -> float:
         return _loss(head, _with(fitted, searched, values), evidence) + _PULL * float((values**2).sum())
 
-    bounds = [_SCALE_BOUNDS if name.endswith("_scale") else _OFFSET_BOUNDS for name in searched]
+    begin = (start or Calibration()).to_dict()
     found = minimize(
         loss,
-        np.zeros(len(searched)),
+        [math.log(begin[name]) if name.endswith("_scale") else begin[name] for name in searched],
         method="L-BFGS-B",
-        bounds=bounds,
-        options={"eps": _STEP, "ftol": 1e-6, "maxiter": 60},
-        callback=None if progress is None else lambda _: progress(),
+        bounds=[_SCALE_BOUNDS if name.endswith("_scale") else _OFFSET_BOUNDS for name in searched],
+        options={"eps": _STEP, "ftol": 1e-5, "maxiter": 40},
     )
     return _rounded(_with(fitted, searched, found.x))
 
@@ -128,7 +151,7 @@ def _rounded(calibration: Calibration) -> Calibration:
     return Calibration(**{name: round(value, 4) for name, value in calibration.to_dict().items()})
 
 
-def _fit_mentions(evidence: Mapping[str, Sequence[_Evidence]]) -> Calibration:
+def _fit_mentions(evidence: Mapping[str, Sequence[Evidence]]) -> Calibration:
     """Fit what concerns mentions, a logistic regression on their score (Platt 1999): no tree takes part."""
     known = [
         (torch.cat([each.spans for each in part]), torch.cat([each.are_mentions for each in part]))
@@ -152,7 +175,7 @@ def _fit_mentions(evidence: Mapping[str, Sequence[_Evidence]]) -> Calibration:
     return _with(Calibration(), names, found.x)
 
 
-def _loss(head: Head, calibration: Calibration, evidence: Mapping[str, Sequence[_Evidence]]) -> float:
+def _loss(head: Head, calibration: Calibration, evidence: Mapping[str, Sequence[Evidence]]) -> float:
     """The mean over corpora of what a mention costs: its link, where corpora know any, and its place in a cluster."""
     links, clusters = [], []
     for part in evidence.values():
@@ -168,7 +191,7 @@ def _loss(head: Head, calibration: Calibration, evidence: Mapping[str, Sequence[
 
 
 @torch.no_grad()
-def _costs(head: Head, scores: EdgeScores, evidence: _Evidence) -> tuple[float, int, float, int]:
+def _costs(head: Head, scores: EdgeScores, evidence: Evidence) -> tuple[float, int, float, int]:
     """What links cost and how many there are, what clusters cost and how many mentions they have."""
     link_cost, count = 0.0, len(evidence.linked)
     if count and head.links:
@@ -194,7 +217,7 @@ def _ascending(entity_rows: Tensor) -> Tensor:
     return entity_rows.masked_fill(entity_rows < 0, torch.iinfo(entity_rows.dtype).max)
 
 
-def _evidence(pipeline: CorefELPipeline, head: Head, document: ReadDocument) -> _Evidence:
+def _evidence(pipeline: CorefELPipeline, head: Head, document: ReadDocument) -> Evidence:
     """What gold knows of a document, over the spans that the model has retained."""
     encoded, output = document.encoded, document.output
     with calibrated(pipeline.model, None):
@@ -236,7 +259,7 @@ def _evidence(pipeline: CorefELPipeline, head: Head, document: ReadDocument) -> 
     if some:
         # To know the links of linked clusters alone would say, if it counted, that hardly any is NIL.
         gold = _without_links(gold)
-    return _Evidence(spans, are_mentions, scores, gold, linked, linked_rows, some)
+    return Evidence(spans, are_mentions, scores, gold, linked, linked_rows, some)
 
 
 def _without_links(gold: GoldClustering) -> GoldClustering:
