@@ -4,7 +4,8 @@ What is maximised is the mean log-likelihood of what gold knows, by the model's 
 
 - mentions: whether each retained span is one;
 - links: the entity of each annotated mention, or that it has none, by its marginal over all trees;
-- clusters: all clusters of a document at once, `Head.loss`, which sums over the links that are not known.
+- clusters: all clusters of a document at once, with their links (`Head.loss`); where not all links are known, the
+  clusters alone, among trees without entities, for what is not known of links should not speak for any.
 
 The last two are computed among the annotated mentions alone: how the annotation of a corpus chooses mentions, which
 differs from corpus to corpus, is a matter of the first. Each corpus counts the same, whatever its size, and what it
@@ -41,10 +42,11 @@ __all__ = ["Evidence", "fit_calibration", "fit_to_evidence"]
 # Log-scales and offsets are sought within these bounds.
 _SCALE_BOUNDS = (math.log(0.05), math.log(20.0))
 _OFFSET_BOUNDS = (-10.0, 10.0)
-# How strongly values are drawn towards those that change nothing, for corpora that say nothing of one of them.
-_PULL = 1e-3
+# How strongly values are drawn towards those that change nothing: log-scales, for corpora that say nothing of one of
+# them; the offset more, since it changes what is decided, and corpora differ in what they count as NIL.
+_PULL_OF_SCALES, _PULL_OF_OFFSET = 1e-3, 2e-2
 _LEAST_PROBABILITY = 1e-9
-_ENOUGH_MENTIONS = 1000
+_ENOUGH_MENTIONS = 600
 # Of the differences that stand for derivatives, in log-scales and offsets.
 _STEP = 1e-3
 
@@ -61,6 +63,7 @@ class Evidence:
         linked: ``[L]`` the mentions of which the link is known.
         rows: ``[L]`` their entities, -1 for none.
         all_have_entity: Whether the link is known of mentions alone that have an entity, which makes NIL impossible.
+        knows_all_links: Whether the link of every annotated mention is known; else clusters are compared without.
     """
 
     spans: Tensor
@@ -70,19 +73,25 @@ class Evidence:
     linked: Tensor
     rows: Tensor
     all_have_entity: bool
+    knows_all_links: bool
 
 
 def fit_calibration(
-    pipeline: CorefELPipeline, corpora: Mapping[str, Sequence[ReadDocument]], *, start: Calibration | None = None
+    pipeline: CorefELPipeline,
+    corpora: Mapping[str, Sequence[ReadDocument]],
+    *,
+    one_scale: bool = False,
+    start: Calibration | None = None,
 ) -> Calibration:
     """Fit a calibration to annotated documents, which should be none of those that the model was trained on.
 
-    Of each corpus the first documents are taken, until they have 1,000 annotated mentions: more do not change a few
+    Of each corpus the first documents are taken, until they have 600 annotated mentions: more do not change a few
     numbers, and take their time.
 
     Args:
         pipeline: The model that has read them; its own calibration plays no part, and it is not changed.
         corpora: Documents by the name of their corpus. Each corpus counts the same.
+        one_scale: Whether one scale is fitted for all scores and no offset, which leaves the best tree as it is.
         start: Where the search begins; a calibration that changes nothing when None.
 
     Raises:
@@ -92,7 +101,7 @@ def fit_calibration(
     evidence = {name: list(_enough(pipeline, head, read)) for name, read in corpora.items()}
     if not any(bool(each.scores.mask.any()) for part in evidence.values() for each in part):
         raise ValueError("no annotated mention is among the spans that the model keeps, so nothing can be fitted")
-    return fit_to_evidence(head, evidence, start)
+    return fit_to_evidence(head, evidence, one_scale=one_scale, start=start)
 
 
 def _enough(pipeline: CorefELPipeline, head: Head, read: Sequence[ReadDocument]) -> Iterator[Evidence]:
@@ -106,25 +115,34 @@ def _enough(pipeline: CorefELPipeline, head: Head, read: Sequence[ReadDocument])
 
 
 def fit_to_evidence(
-    head: Head, evidence: Mapping[str, Sequence[Evidence]], start: Calibration | None = None
+    head: Head,
+    evidence: Mapping[str, Sequence[Evidence]],
+    *,
+    one_scale: bool = False,
+    start: Calibration | None = None,
 ) -> Calibration:
     """Fit a calibration to what gold knows of documents.
 
     Args:
         head: The head that makes probabilities of the scores.
         evidence: By the name of the corpus.
+        one_scale: See `fit_calibration`.
         start: Where the search begins.
     """
+    if one_scale:
+        return _fit_one_scale(head, evidence, start or Calibration())
     fitted = _fit_mentions(evidence)
     searched = [
         name
-        for needed, names in ((PAIRS, ("pair_scale", "pair_offset")), (ENTITIES, ("link_scale", "nil_offset")))
+        for needed, names in ((PAIRS, ("pair_scale",)), (ENTITIES, ("link_scale", "nil_offset")))
         for name in names
         if needed in head.needs
     ]
 
+    pulls = np.array([_PULL_OF_SCALES if name.endswith("_scale") else _PULL_OF_OFFSET for name in searched])
+
     def loss(values: np.ndarray) -> float:
-        return _loss(head, _with(fitted, searched, values), evidence) + _PULL * float((values**2).sum())
+        return _loss(head, _with(fitted, searched, values), evidence) + float((pulls * values**2).sum())
 
     begin = (start or Calibration()).to_dict()
     found = minimize(
@@ -135,6 +153,19 @@ def fit_to_evidence(
         options={"eps": _STEP, "ftol": 1e-5, "maxiter": 40},
     )
     return _rounded(_with(fitted, searched, found.x))
+
+
+def _fit_one_scale(head: Head, evidence: Mapping[str, Sequence[Evidence]], start: Calibration) -> Calibration:
+    """Fit one scale for all scores."""
+    names = ("mention_scale", "pair_scale", "link_scale")
+
+    def loss(values: np.ndarray) -> float:
+        calibration = _with(Calibration(), names, np.repeat(values, len(names)))
+        return _loss(head, calibration, evidence) + _PULL_OF_SCALES * float((values**2).sum())
+
+    begin = [math.log(start.link_scale)]
+    found = minimize(loss, begin, method="L-BFGS-B", bounds=[_SCALE_BOUNDS], options={"eps": _STEP, "ftol": 1e-5})
+    return _rounded(_with(Calibration(), names, np.repeat(found.x, len(names))))
 
 
 def _with(calibration: Calibration, names: Sequence[str], values: Sequence[float] | np.ndarray) -> Calibration:
@@ -152,7 +183,7 @@ def _rounded(calibration: Calibration) -> Calibration:
 
 
 def _fit_mentions(evidence: Mapping[str, Sequence[Evidence]]) -> Calibration:
-    """Fit what concerns mentions, a logistic regression on their score (Platt 1999): no tree takes part."""
+    """Fit the scale of mentions (Guo et al. 2017): no tree takes part."""
     known = [
         (torch.cat([each.spans for each in part]), torch.cat([each.are_mentions for each in part]))
         for part in evidence.values()
@@ -161,18 +192,17 @@ def _fit_mentions(evidence: Mapping[str, Sequence[Evidence]]) -> Calibration:
     known = [(scores.double(), targets.double()) for scores, targets in known if len(scores)]
     if not known:
         return Calibration()
-    names = ("mention_scale", "mention_offset")
 
     def loss(values: np.ndarray) -> float:
-        calibration = _with(Calibration(), names, values)
+        calibration = _with(Calibration(), ("mention_scale",), values)
         losses = [
             functional.binary_cross_entropy_with_logits(calibration.of_mentions(scores), targets).item()
             for scores, targets in known
         ]
-        return sum(losses) / len(losses) + _PULL * float((values**2).sum())
+        return sum(losses) / len(losses) + _PULL_OF_SCALES * float((values**2).sum())
 
-    found = minimize(loss, np.zeros(2), method="L-BFGS-B", bounds=[_SCALE_BOUNDS, _OFFSET_BOUNDS])
-    return _with(Calibration(), names, found.x)
+    found = minimize(loss, np.zeros(1), method="L-BFGS-B", bounds=[_SCALE_BOUNDS])
+    return _with(Calibration(), ("mention_scale",), found.x)
 
 
 def _loss(head: Head, calibration: Calibration, evidence: Mapping[str, Sequence[Evidence]]) -> float:
@@ -208,7 +238,8 @@ def _costs(head: Head, scores: EdgeScores, evidence: Evidence) -> tuple[float, i
         count = 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # a document whose gold is impossible costs nothing
-        cluster_cost = float(head.loss(scores, evidence.gold))
+        bare = scores if evidence.knows_all_links else scores.without_candidates()
+        cluster_cost = float(head.loss(bare, evidence.gold)) if evidence.knows_all_links or PAIRS in head.needs else 0.0
     return link_cost, count, cluster_cost, int(scores.mask.sum())
 
 
@@ -256,15 +287,15 @@ def _evidence(pipeline: CorefELPipeline, head: Head, document: ReadDocument) -> 
         has_link &= gold.entity_rows >= 0
     linked = has_link[0].nonzero().squeeze(1)
     linked_rows = gold.entity_rows[0, linked]
-    if some:
+    if not (complete := layers.links is True):
         # To know the links of linked clusters alone would say, if it counted, that hardly any is NIL.
         gold = _without_links(gold)
-    return Evidence(spans, are_mentions, scores, gold, linked, linked_rows, some)
+    return Evidence(spans, are_mentions, scores, gold, linked, linked_rows, some, complete)
 
 
 def _without_links(gold: GoldClustering) -> GoldClustering:
-    """The clusters alone: of no mention the link is known."""
-    return GoldClustering(gold.cluster_ids, gold.entity_rows.masked_fill(gold.cluster_ids != -1, NOT_KNOWN))
+    """The clusters alone."""
+    return GoldClustering(gold.cluster_ids, torch.full_like(gold.entity_rows, -1))
 
 
 def _of_spans(scores: EdgeScores, wanted: Tensor) -> EdgeScores:

@@ -91,6 +91,7 @@ def calibrate_corpora(
     corpora: Mapping[str, Sequence[Document]],
     *,
     fit: bool = True,
+    one_scale: bool = False,
     leave_one_out: bool = False,
     entity_map: EntityMap | None = None,
     samples: int = 0,
@@ -103,6 +104,7 @@ def calibrate_corpora(
             `CalibrationReport.save` writes a calibrated model.
         corpora: Documents with gold clusters by the name of their corpus, none of which the model was trained on.
         fit: Whether a calibration is fitted; else what there is is measured.
+        one_scale: Whether one scale is fitted for all scores, see `fit_calibration`.
         leave_one_out: Whether calibrations are fitted to all corpora but one, and measured on that one.
         entity_map: Which names of entities mean one thing; None compares them as they are.
         samples: How many clusterings are drawn of each document to measure antecedents; 0 leaves them out.
@@ -147,13 +149,13 @@ def calibrate_corpora(
 
     report = CalibrationReport(before={name: measured(name, pipeline.model.calibration) for name in read})
     if fit:
-        report.calibration = fit_calibration(pipeline, read)
+        report.calibration = fit_calibration(pipeline, read, one_scale=one_scale)
         advance()
         report.after = {name: measured(name, report.calibration) for name in read}
     if leave_one_out:
         for name in read:
             others = {other: documents for other, documents in read.items() if other != name}
-            report.left_out[name] = fit_calibration(pipeline, others, start=report.calibration)
+            report.left_out[name] = fit_calibration(pipeline, others, one_scale=one_scale, start=report.calibration)
             advance()
             report.held_out[name] = measured(name, report.left_out[name])
     return report

@@ -48,6 +48,10 @@ def calibrate(
         Path | None,
         typer.Option("--out", metavar="DIR", help="Fit a calibration, and write the model with it to this new folder."),
     ] = None,
+    one_scale: Annotated[
+        bool,
+        typer.Option("--one-scale", help="Fit one scale for all scores: a global model's best trees stay as they are."),
+    ] = False,
     leave_one_out: Annotated[
         bool,
         typer.Option("--leave-one-out", help="Also fit to all corpora but one, and measure on that one, for each."),
@@ -95,6 +99,7 @@ def calibrate(
                     pipeline,
                     documents,
                     fit=out is not None,
+                    one_scale=one_scale,
                     leave_one_out=leave_one_out,
                     entity_map=open_entity_map(maps),
                     samples=samples,

@@ -31,10 +31,8 @@ class Calibration:
     a head has of its own (`Head.own_scores`) are left as they are.
 
     Attributes:
-        mention_scale: Factor of the mention scores Φp, above 0.
-        mention_offset: Added to them then: above 0, more is a mention.
+        mention_scale: Factor of the mention scores Φp, above 0. What is more likely a mention than not stays so.
         pair_scale: Factor of the pair scores Φc, above 0.
-        pair_offset: Added then to the scores of two spans: above 0, clusters are larger.
         link_scale: Factor of the entity scores Φℓ, above 0.
         nil_offset: Taken off the scores of all candidates then: above 0, more is not in the knowledge base.
 
@@ -48,9 +46,7 @@ class Calibration:
     """
 
     mention_scale: float = 1.0
-    mention_offset: float = 0.0
     pair_scale: float = 1.0
-    pair_offset: float = 0.0
     link_scale: float = 1.0
     nil_offset: float = 0.0
 
@@ -93,7 +89,7 @@ class Calibration:
 
     def of_mentions(self, scores: Tensor) -> Tensor:
         """Return mention scores Φp of any shape, calibrated."""
-        return _line(scores, self.mention_scale, self.mention_offset)
+        return _line(scores, self.mention_scale)
 
     def __call__(self, scores: EdgeScores) -> EdgeScores:
         """Return the scores, calibrated; the very same where this changes nothing."""
@@ -103,7 +99,7 @@ class Calibration:
         return replace(
             scores,
             mention=self.of_mentions(scores.mention),
-            pair=_line(scores.pair, self.pair_scale, self.pair_offset),
+            pair=_line(scores.pair, self.pair_scale),
             link=_line(scores.link, self.link_scale, -self.nil_offset),
             root_pair=None if scores.root_pair is None else _line(scores.root_pair, root_scale),
             nil=None if scores.nil is None else _line(scores.nil, self.link_scale),
