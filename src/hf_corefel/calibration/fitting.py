@@ -267,10 +267,10 @@ def _evidence(pipeline: CorefELPipeline, head: Head, document: ReadDocument) -> 
         layers=layers,
         names_only=encoded.names_only,
     )
-    entities = _without_unknown_ids(pipeline, document, aligned.entities)
+    entity_rows = _without_unknown_ids(pipeline, document, aligned.entities)
     assert output.retained is not None
     at = output.retained[0]
-    clusters, entities = (torch.from_numpy(values)[at.clamp(min=0)] for values in (aligned.clusters, entities))
+    clusters, entities = (torch.from_numpy(values)[at.clamp(min=0)] for values in (aligned.clusters, entity_rows))
     target, known = mention_targets(clusters.unsqueeze(0), scores.mask)
     spans, are_mentions = scores.mention[known], target[known]
 

@@ -93,7 +93,7 @@ def calibrate(
             access: dict[str, Any] = {**hub_access(revision, token), "trust_remote_code": trust_remote_code}
             base = None if knowledge_base is None else knowledge_base_folder(knowledge_base, token=token)
             pipeline = load_pipeline(model, knowledge_base=base, **access)
-            maps = [*map(map_place, entity_map or ()), pipeline.processor.knowledge_base]
+            maps: list[Any] = [*map(map_place, entity_map or ()), pipeline.processor.knowledge_base]
             with ProgressBar("Calibrating", None, shown=not quiet) as progress:
                 found = calibrate_corpora(
                     pipeline,
