@@ -12,10 +12,12 @@ import torch
 
 from hf_corefel import Cluster, Document, Mention
 from hf_corefel.calibration import calibrate_corpora, calibrated, read_documents
-from hf_corefel.calibration.fitting import Evidence, _costs, _evidence, fit_to_evidence
+from hf_corefel.calibration.fitting import Evidence, _costs, _evidence, _loss, fit_to_evidence
 from hf_corefel.decoding import clusters_from_parents
 from hf_corefel.heads import Calibration, EdgeScores, GlobalHead, GoldClustering
 from hf_corefel.pipeline_corefel import CorefELPipeline
+
+SOME = Calibration(pair_scale=0.5, link_scale=0.7, nil_offset=0.3)
 
 
 def true_scores(seed: int, spans: int = 6, candidates: int = 3) -> EdgeScores:
@@ -56,7 +58,7 @@ def drawn(scores: EdgeScores, truth: Calibration, seed: int, *, links: bool = Tr
 
 def test_parameters_are_found_again() -> None:
     truth = Calibration(mention_scale=0.5, pair_scale=0.4, link_scale=0.6, nil_offset=0.5)
-    evidence = {"drawn": [drawn(true_scores(seed), truth, seed) for seed in range(120)]}
+    evidence = {"drawn": [drawn(true_scores(seed), truth, seed) for seed in range(60)]}
     found = fit_to_evidence(GlobalHead(), evidence)
     for name, value in truth.to_dict().items():
         other = found.to_dict()[name]
@@ -68,20 +70,18 @@ def test_parameters_are_found_again() -> None:
 
 def test_one_scale_is_found_and_is_one() -> None:
     truth = Calibration(mention_scale=0.5, pair_scale=0.5, link_scale=0.5)
-    evidence = {"drawn": [drawn(true_scores(seed), truth, seed) for seed in range(40)]}
+    evidence = {"drawn": [drawn(true_scores(seed), truth, seed) for seed in range(20)]}
     found = fit_to_evidence(GlobalHead(), evidence, one_scale=True)
-    assert found.mention_scale == found.pair_scale == found.link_scale == pytest.approx(0.5, rel=0.3)
+    assert found.mention_scale == found.pair_scale == found.link_scale == pytest.approx(0.5, rel=0.4)
     assert found.nil_offset == 0.0
 
 
 def test_corpora_count_the_same_whatever_their_size() -> None:
-    certain, uncertain = Calibration(link_scale=1.0), Calibration(link_scale=0.2)
-    few = [drawn(true_scores(seed), uncertain, seed) for seed in range(12)]
-    many = [drawn(true_scores(seed), certain, seed) for seed in range(100, 112)]
-    one = fit_to_evidence(GlobalHead(), {"few": few, "many": many})
-    other = fit_to_evidence(GlobalHead(), {"few": few, "many": many * 2})
-    for name, value in one.to_dict().items():
-        assert other.to_dict()[name] == pytest.approx(value, abs=0.02), name
+    few = [drawn(true_scores(seed), Calibration(link_scale=0.2), seed) for seed in range(3)]
+    many = [drawn(true_scores(seed), Calibration(), seed) for seed in range(100, 104)]
+    one, other = (_loss(GlobalHead(), SOME, {"few": few, "many": many * times}) for times in (1, 3))
+    assert one == pytest.approx(other, rel=1e-12)
+    assert one != pytest.approx(_loss(GlobalHead(), SOME, {"all": [*few, *many]}), rel=1e-6)
 
 
 def test_a_corpus_without_links_has_no_link_costs() -> None:
@@ -131,13 +131,15 @@ def test_every_head_is_measured_and_fitted(head: str, tiny_pipeline: Any, tiny_d
     report = calibrate_corpora(
         pipeline,
         {"a": tiny_documents, "b": layered(tiny_documents, links=False)},
-        leave_one_out=True,
+        one_scale=True,
+        leave_one_out=head == "global",
         samples=4,
         progress=lambda done, total: steps.append((done, total)),
     )
     assert report.calibration is not None and pipeline.model.config.calibration is None
     assert steps[-1][0] == steps[-1][1]
-    assert set(report.after) == set(report.left_out) == set(report.held_out) == {"a", "b"}
+    assert set(report.after) == {"a", "b"}
+    assert set(report.left_out) == set(report.held_out) == ({"a", "b"} if head == "global" else set())
     assert len(report.before["a"].mentions) and not len(report.before["b"].links)
     assert (len(report.before["a"].links) > 0) == (head != "standalone_coref")
     ElementTree.fromstring(report.to_svg())
