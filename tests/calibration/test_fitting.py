@@ -56,9 +56,10 @@ def drawn(scores: EdgeScores, truth: Calibration, seed: int, *, links: bool = Tr
     return Evidence(scores.mention[0], are_mentions, scores, gold, linked, entities[0, linked], False, links)
 
 
+@pytest.mark.slow
 def test_parameters_are_found_again() -> None:
     truth = Calibration(mention_scale=0.5, pair_scale=0.4, link_scale=0.6, nil_offset=0.5)
-    evidence = {"drawn": [drawn(true_scores(seed), truth, seed) for seed in range(60)]}
+    evidence = {"drawn": [drawn(true_scores(seed), truth, seed) for seed in range(120)]}
     found = fit_to_evidence(GlobalHead(), evidence)
     for name, value in truth.to_dict().items():
         other = found.to_dict()[name]
