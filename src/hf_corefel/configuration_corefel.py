@@ -12,6 +12,7 @@ from transformers import AutoConfig, PretrainedConfig
 
 from .configuration.field_checks import (
     SCOPE_FIELDS,
+    check_calibration,
     check_encoder_sizes,
     check_field,
     check_kept_spans,
@@ -113,6 +114,8 @@ class CorefELConfig(PretrainedConfig):
             `hf_corefel.decoding.nesting`. The paper has no such rule.
         forbid_overlaps: Of mentions that share characters one is found, as corpora of names have it; see
             `hf_corefel.decoding.nesting`. A scope may set it for itself. The paper has no such rule.
+        calibration: Scales and offsets of the scores that make probabilities what they say, as
+            `hf_corefel.heads.Calibration.to_dict` gives them; ``hf-corefel calibrate`` fits them. None changes nothing.
         dropout: Dropout of span representations and FFNNs.
         mention_loss_weight: Weight of the pruner's loss beside the head's.
         window_size: Subwords a window, special tokens included.
@@ -174,6 +177,7 @@ class CorefELConfig(PretrainedConfig):
         use_candidate_coverage: bool = False,
         forbid_nested: bool = True,
         forbid_overlaps: bool = False,
+        calibration: dict[str, float] | None = None,
         dropout: float = 0.3,
         mention_loss_weight: float = 1.0,
         window_size: int = 384,
@@ -227,6 +231,7 @@ class CorefELConfig(PretrainedConfig):
         self.use_candidate_coverage = use_candidate_coverage
         self.forbid_nested = forbid_nested
         self.forbid_overlaps = forbid_overlaps
+        self.calibration = copy.deepcopy(calibration)
         self.dropout = dropout
         self.mention_loss_weight = mention_loss_weight
         self.window_size = window_size
@@ -254,6 +259,7 @@ class CorefELConfig(PretrainedConfig):
         for name in FIELDS:
             check_field(name, getattr(self, name), f"CorefELConfig.{name}")
         check_scopes(self.mention_scopes, "CorefELConfig.mention_scopes")
+        check_calibration(self.calibration, "CorefELConfig.calibration")
         check_head_options(self.head_options, "CorefELConfig.head_options")
         check_groups(self.head_modules, "CorefELConfig.head_modules")
         check_kept_spans(vars(self), "CorefELConfig.")
@@ -278,10 +284,11 @@ class CorefELConfig(PretrainedConfig):
         return {**fields, "vocab_size": getattr(self.encoder_config, "vocab_size", None)}
 
     def to_dict(self) -> dict[str, Any]:
-        """As `PretrainedConfig.to_dict`; no options of heads are written where there are none, as of old."""
+        """As `PretrainedConfig.to_dict`; no options of heads and no calibration are written where there are none."""
         fields: dict[str, Any] = super().to_dict()
-        if not fields.get("head_options"):
-            fields.pop("head_options", None)
+        for name in ("head_options", "calibration"):
+            if not fields.get(name):
+                fields.pop(name, None)
         return fields
 
     @property

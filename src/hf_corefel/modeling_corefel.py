@@ -18,6 +18,7 @@ from .heads import (
     NIL,
     PAIR_ROOT,
     PAIRS,
+    Calibration,
     EdgeScores,
     GoldClustering,
     Head,
@@ -128,6 +129,11 @@ class CorefELModel(CorefELPreTrainedModel):
     def head(self) -> Head:
         """The active head; it holds no parameters."""
         return make_head(self.config)
+
+    @property
+    def calibration(self) -> Calibration:
+        """What is put on the scores before a head sees them; see `CorefELConfig.calibration`."""
+        return Calibration.from_dict(self.config.calibration)
 
     @property
     def _active_groups(self) -> set[str]:
@@ -369,10 +375,10 @@ class CorefELModel(CorefELPreTrainedModel):
         return self._with_loss(output, gold_clusters, gold_entities, span_mask, index)
 
     def edge_scores(self, output: CorefELOutput) -> EdgeScores:
-        """The output as the scores that heads take, in float32 at least."""
+        """The output as the scores that heads take, calibrated (`CorefELConfig.calibration`), in float32 at least."""
         assert output.retained is not None and output.mention is not None
         assert output.link is not None and output.pair is not None and output.candidate_rows is not None
-        return EdgeScores(
+        scores = EdgeScores(
             mention=output.mention,
             link=output.link,
             candidate_rows=output.candidate_rows,
@@ -383,7 +389,8 @@ class CorefELModel(CorefELPreTrainedModel):
             root_score=self.config.root_score,
             forbidden=either_way(output.contains, output.twins),
             own=output.own_scores or {},
-        ).at_least_float32()
+        )
+        return self.calibration(scores.at_least_float32())
 
     # Trees are numpy's work, of which tracing makes a graph for every size and none that is faster.
     @torch.compiler.disable
@@ -397,7 +404,8 @@ class CorefELModel(CorefELPreTrainedModel):
         gold = gold.restrict_to_connected(scores)
         assert output.span_scores is not None
         target, known = mention_targets(clusters, span_mask)
-        losses = nn.functional.binary_cross_entropy_with_logits(output.span_scores.float(), target, reduction="none")
+        logits = self.calibration.of_mentions(output.span_scores.float())
+        losses = nn.functional.binary_cross_entropy_with_logits(logits, target, reduction="none")
         mention_loss = (losses * known).sum() / len(losses)
         head_loss = self.head.loss(scores, gold).float()
         loss = self.config.mention_loss_weight * mention_loss + head_loss

@@ -12,6 +12,7 @@ from ..version import __version__
 from . import kb_changes, kb_vectors  # noqa: F401 - their commands join those of kb
 from .annotate import annotate
 from .cache_teacher import cache_teacher
+from .calibrate import calibrate
 from .convert import convert
 from .corpus import FormatOption, corpus_app
 from .heads import heads
@@ -52,6 +53,7 @@ kb_app.command("from-wikidata")(from_wikidata)
 app.add_typer(kb_app)
 app.command()(annotate)
 app.command()(convert)
+app.command()(calibrate)
 app.command()(publish)
 app.command()(heads)
 app.command("cache-teacher")(cache_teacher)

@@ -8,10 +8,12 @@ from difflib import get_close_matches
 from typing import Any
 
 from ..documents import MENTION_SCOPES
+from ..heads import Calibration
 from .fields import FIELDS
 
 __all__ = [
     "SCOPE_FIELDS",
+    "check_calibration",
     "check_encoder_sizes",
     "check_field",
     "check_kept_spans",
@@ -80,6 +82,15 @@ def check_scopes(scopes: Any, where: str) -> None:
             raise ValueError(f"{of_scope} must be a dict with any of {', '.join(SCOPE_FIELDS)}; got {_shown(fields)}")
         for field, value in fields.items():
             check_field(field, value, f"{of_scope}[{field!r}]")
+
+
+def check_calibration(values: Any, where: str) -> None:
+    """Check ``calibration``: None, or fields of `Calibration`.
+
+    Raises:
+        ValueError: When it is anything else; the message names the field.
+    """
+    Calibration.from_dict(values, where)
 
 
 def check_kept_spans(fields: Mapping[str, Any], prefix: str) -> None:

@@ -315,6 +315,13 @@ FIELDS: dict[str, ConfigField] = {
         "Of mentions that share characters one is found, as corpora of names have it; see "
         "`hf_corefel.decoding.nesting`. A scope may set it for itself. The paper has no such rule.",
     ),
+    "calibration": ConfigField(
+        "structure",
+        None,
+        ("model",),
+        "Scales and offsets of the scores that make probabilities what they say, as "
+        "`hf_corefel.heads.Calibration.to_dict` gives them; ``hf-corefel calibrate`` fits them. None changes nothing.",
+    ),
     "dropout": ConfigField(
         "number",
         0.3,

@@ -181,10 +181,9 @@ def annotate_batch(
     for b, whole in enumerate(wholes):
         if whole is not None and whole.required:
             _constrain(whole, decoding, clusters, b)
+    found = scores, decoding, posterior.marginals
     return [
-        _Annotator(document, names[b], output, decoding, posterior.marginals, b, url, options, wholes[b]).annotate(
-            clusters[b]
-        )
+        _Annotator(document, names[b], output, *found, b, url, options, wholes[b]).annotate(clusters[b])
         for b, document in enumerate(documents)
     ]
 
@@ -253,6 +252,7 @@ class _Annotator:
         document: EncodedDocument,
         names: Sequence[str],
         output: CorefELOutput,
+        scores: EdgeScores,
         decoding: Decoding,
         marginals: HeadMarginals,
         b: int,
@@ -260,14 +260,14 @@ class _Annotator:
         options: AnnotationOptions,
         whole: WholeClusterings | None = None,
     ) -> None:
-        assert output.retained is not None and output.mention is not None and output.candidate_rows is not None
+        assert output.retained is not None and output.candidate_rows is not None
         self._document, self._text = document, document.document.text
         self._url, self._options = url, options
         self._whole = whole
         self._required = frozenset() if whole is None else whole.required
         self._separate = frozenset() if whole is None else whole.separate
         self._offsets = _offsets_of(document, output.retained[b].tolist())
-        self._found = torch.sigmoid(output.mention[b].float()).tolist()
+        self._found = torch.sigmoid(scores.mention[b]).tolist()
         self._edge = _edge_probabilities(decoding, marginals, b)
         self._names = names
         self._link = _LinkProbability(marginals, b, names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .base import ROOT_SCORES, Decoding, EdgeScores, GoldClustering, Head, HeadMarginals, Posterior, document_entities
+from .calibration import Calibration
 from .global_tree import EDGE_ACTIVATIONS, GlobalHead
 from .local import LocalHead
 from .options import HeadOption
@@ -30,6 +31,7 @@ __all__ = [
     "PAIRS",
     "PAIR_ROOT",
     "ROOT_SCORES",
+    "Calibration",
     "Decoding",
     "EdgeScores",
     "GlobalHead",

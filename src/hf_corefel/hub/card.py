@@ -44,8 +44,13 @@ _LIMITATIONS = """\
 - Candidates come from matches of a surface in the alias table, however it is written. An entity that no mention of a
   cluster has among its candidates cannot be linked.
 - Spans of more than {max_span_words} words are missed.
-- Probabilities are the model's own. They have not been calibrated on other kinds of text.
+- Probabilities are the model's own. {calibration}
 - Models of the world in training texts carry their biases."""
+
+_CALIBRATION = {
+    False: "They have not been calibrated on other kinds of text.",
+    True: "They have been calibrated on annotated texts; on yours they may be off: see `hf-corefel calibrate`.",
+}
 
 _MORE_SCORES = """\
 F1, and the accuracy of hard cases. Where mentions are given, the model finds clusters and links only. Candidate recall
@@ -122,7 +127,8 @@ def model_card(
     if fairness:
         parts += ["## Pronouns, jobs and names", _FAIRNESS, fairness_table(fairness)]
     limits = [f"- {limit}" for limit in facts.limitations]
-    parts += ["## Limitations", "\n".join([*limits, _LIMITATIONS.format(max_span_words=config.longest_span)])]
+    values = {"max_span_words": config.longest_span, "calibration": _CALIBRATION[config.calibration is not None]}
+    parts += ["## Limitations", "\n".join([*limits, _LIMITATIONS.format(**values)])]
     parts += ["## Citation", _CITATION]
     return f"---\n{_metadata(facts, repo_id, scores, development)}\n---\n\n" + "\n\n".join(parts) + "\n"
 

@@ -6,6 +6,7 @@ counts add up over documents ("micro"), and 0/0 is 0 as in the CoNLL reference s
 """
 
 from .bootstrap import Addable, Interval, bootstrap_interval
+from .calibration import Decisions, DocumentDecisions, ReliabilityBin, RiskAtCoverage, document_decisions
 from .clusters import ClusterAccuracy, cluster_accuracy
 from .coreference import b_cubed, ceaf_e, ceaf_m, lea, mention_detection, muc
 from .counts import PrecisionRecallF1, Share
@@ -20,12 +21,16 @@ __all__ = [
     "PRONOUNS",
     "Addable",
     "ClusterAccuracy",
+    "Decisions",
+    "DocumentDecisions",
     "EntityMap",
     "HardCases",
     "Interval",
     "MappedLinks",
     "PrecisionRecallF1",
     "PronounRecall",
+    "ReliabilityBin",
+    "RiskAtCoverage",
     "Scores",
     "Share",
     "SpanRecall",
@@ -34,6 +39,7 @@ __all__ = [
     "ceaf_e",
     "ceaf_m",
     "cluster_accuracy",
+    "document_decisions",
     "el_hard",
     "el_mention",
     "el_soft",

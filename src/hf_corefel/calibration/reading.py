@@ -1,0 +1,95 @@
+"""Annotated documents with what a model makes of their texts, kept so that each is encoded once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..documents import AnnotatedLayers, Document
+from ..metrics import EntityMap
+from ..modeling_corefel import CorefELOutput
+from ..pipeline_corefel import CorefELPipeline
+from ..processing_corefel import CorefELProcessor, EncodedDocument
+
+__all__ = ["ReadDocument", "read_documents"]
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class ReadDocument:
+    """A document with gold clusters, and the scores that a model gives to its text alone, not calibrated.
+
+    Attributes:
+        gold: The document; entities by the names of the entity map. Where the model does not know the scope of its
+            mentions, only the annotated ones count (`AnnotatedLayers.mentions` is ``"given"``).
+        encoded: The text as it was read, without the vectors of entities.
+        output: What the model gave, on the CPU.
+        entities: The names of ``encoded.entities`` by the entity map.
+    """
+
+    gold: Document
+    encoded: EncodedDocument
+    output: CorefELOutput
+    entities: tuple[str, ...]
+
+
+def read_documents(
+    pipeline: CorefELPipeline,
+    documents: Sequence[Document],
+    *,
+    entity_map: EntityMap | None = None,
+    progress: Progress | None = None,
+) -> list[ReadDocument]:
+    """Run a model on the texts of annotated documents, one by one. Documents without a word are left out.
+
+    Args:
+        pipeline: The model with its processor.
+        documents: The documents; their words, candidates and speakers are read, their clusters are not.
+        entity_map: Which names of entities mean one thing; None compares them as they are.
+        progress: Called with the documents done and their number.
+
+    Raises:
+        ValueError: When a document has no gold clusters.
+    """
+    same = entity_map or EntityMap()
+    read = []
+    for number, document in enumerate(documents, 1):
+        if document.clusters is None:
+            raise ValueError(f"{document.name}.clusters: missing; calibration is fitted and judged by gold clusters")
+        gold = same.document(_as_known(document, pipeline.processor))
+        text = replace(document, clusters=None, mentions=None, annotated=None, mention_scope=gold.mention_scope)
+        found = pipeline.forward(pipeline.preprocess([text]))
+        for output in found["outputs"]:
+            encoded = replace(found["encoded"][0], entity_vectors=np.zeros((0, 0), dtype=np.float32))
+            names = tuple(map(same, encoded.entities))
+            read.append(ReadDocument(gold, encoded, _on_cpu(output), names))
+        if progress is not None:
+            progress(number, len(documents))
+    return read
+
+
+def _as_known(document: Document, processor: CorefELProcessor) -> Document:
+    """The document with a mention scope that the model knows; another one says nothing of what is no mention."""
+    if document.mention_scope is None or document.mention_scope in (processor.settings.mention_scopes or {}):
+        return document
+    layers = document.layers
+    return replace(
+        document, mention_scope=None, annotated=AnnotatedLayers("given", clusters=layers.clusters, links=layers.links)
+    )
+
+
+def _on_cpu(output: Any) -> CorefELOutput:
+    """The output without its scores of all enumerated spans."""
+    kept: dict[str, Any] = {}
+    for name, value in output.items():
+        if isinstance(value, torch.Tensor):
+            kept[name] = value.detach().cpu()
+        elif isinstance(value, dict):
+            kept[name] = {key: tensor.detach().cpu() for key, tensor in value.items()}
+    kept.pop("span_scores", None)
+    return CorefELOutput(**kept)

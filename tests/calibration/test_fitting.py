@@ -1,0 +1,169 @@
+"""Calibrations are found again from outcomes that were drawn by them, and reports hold what was measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+import torch
+
+from hf_corefel import Cluster, Document, Mention
+from hf_corefel.calibration import calibrate_corpora, calibrated, read_documents
+from hf_corefel.calibration.fitting import Evidence, _costs, _evidence, _loss, fit_to_evidence
+from hf_corefel.decoding import clusters_from_parents
+from hf_corefel.heads import Calibration, EdgeScores, GlobalHead, GoldClustering
+from hf_corefel.pipeline_corefel import CorefELPipeline
+
+SOME = Calibration(pair_scale=0.5, link_scale=0.7, nil_offset=0.3)
+
+
+def true_scores(seed: int, spans: int = 6, candidates: int = 3) -> EdgeScores:
+    """Scores of one document, none of which is padding."""
+    generator = torch.Generator().manual_seed(seed)
+
+    def normal(*shape: int) -> torch.Tensor:
+        return torch.randn(*shape, generator=generator, dtype=torch.float64)
+
+    rows = torch.rand(1, spans, 5, generator=generator).argsort(dim=-1)[..., :candidates]
+    return EdgeScores(
+        mention=2 * normal(1, spans),
+        link=2 * normal(1, spans, candidates),
+        candidate_rows=rows,
+        pair=2 * normal(1, spans, spans) - 2,
+        mask=torch.ones(1, spans, dtype=torch.bool),
+        root_pair=normal(1, spans),
+    )
+
+
+def drawn(scores: EdgeScores, truth: Calibration, seed: int, *, links: bool = True) -> Evidence:
+    """Gold of a document that was drawn from the scores under the true calibration."""
+    generator = torch.Generator().manual_seed(seed)
+    right = truth(scores)
+    tree = GlobalHead().distribution(right).sample(1, generator=generator)[0, 0].tolist()
+    rows = scores.candidate_rows[0].tolist()
+    spans = scores.num_spans
+    cluster_ids, entities = torch.full((1, spans), -1), torch.full((1, spans), -1)
+    found = clusters_from_parents(tree, rows, [1.0] * spans, [True] * spans)
+    for c, cluster in enumerate(found):
+        cluster_ids[0, list(cluster.spans)] = c
+        entities[0, list(cluster.spans)] = -1 if cluster.entity_row is None else cluster.entity_row
+    linked = torch.arange(spans if links else 0)
+    gold = GoldClustering(cluster_ids, entities if links else torch.full_like(entities, -1))
+    are_mentions = torch.bernoulli(torch.sigmoid(right.mention[0]), generator=generator)
+    return Evidence(scores.mention[0], are_mentions, scores, gold, linked, entities[0, linked], False, links)
+
+
+@pytest.mark.slow
+def test_parameters_are_found_again() -> None:
+    truth = Calibration(mention_scale=0.5, pair_scale=0.4, link_scale=0.6, nil_offset=0.5)
+    evidence = {"drawn": [drawn(true_scores(seed), truth, seed) for seed in range(120)]}
+    found = fit_to_evidence(GlobalHead(), evidence)
+    for name, value in truth.to_dict().items():
+        other = found.to_dict()[name]
+        if name.endswith("_scale"):
+            assert abs(math.log(other / value)) < 0.5, name
+        else:
+            assert abs(other - value) < 0.4, name
+
+
+def test_one_scale_is_found_and_is_one() -> None:
+    truth = Calibration(mention_scale=0.5, pair_scale=0.5, link_scale=0.5)
+    evidence = {"drawn": [drawn(true_scores(seed), truth, seed) for seed in range(20)]}
+    found = fit_to_evidence(GlobalHead(), evidence, one_scale=True)
+    assert found.mention_scale == found.pair_scale == found.link_scale == pytest.approx(0.5, rel=0.4)
+    assert found.nil_offset == 0.0
+
+
+def test_corpora_count_the_same_whatever_their_size() -> None:
+    few = [drawn(true_scores(seed), Calibration(link_scale=0.2), seed) for seed in range(3)]
+    many = [drawn(true_scores(seed), Calibration(), seed) for seed in range(100, 104)]
+    one, other = (_loss(GlobalHead(), SOME, {"few": few, "many": many * times}) for times in (1, 3))
+    assert one == pytest.approx(other, rel=1e-12)
+    assert one != pytest.approx(_loss(GlobalHead(), SOME, {"all": [*few, *many]}), rel=1e-6)
+
+
+def test_a_corpus_without_links_has_no_link_costs() -> None:
+    scores = true_scores(0)
+    evidence = drawn(scores, Calibration(), 0, links=False)
+    link_cost, links, cluster_cost, mentions = _costs(GlobalHead(), scores, evidence)
+    assert (link_cost, links, mentions) == (0.0, 0, 6) and cluster_cost > 0.0
+    known = drawn(scores, Calibration(), 0)
+    assert _costs(GlobalHead(), scores, known)[1] == 6
+
+
+@pytest.fixture
+def tiny_pipeline(tiny_trained: Any, tiny_processor: Any) -> Any:
+    """Makes the pipeline of a head that knows the tiny documents."""
+
+    def make(head: str = "global") -> CorefELPipeline:
+        model = tiny_trained(head)
+        return CorefELPipeline(model=model, processor=tiny_processor(model.config), task="coref-el")
+
+    return make
+
+
+def layered(documents: Sequence[Document], **annotated: Any) -> list[Document]:
+    return [Document(d.text, d.id, clusters=d.clusters, annotated=annotated) for d in documents]
+
+
+def evidence_of(pipeline: CorefELPipeline, documents: Sequence[Document]) -> list[Evidence]:
+    return [_evidence(pipeline, pipeline.model.head, each) for each in read_documents(pipeline, documents)]
+
+
+def test_layers_say_what_is_known(tiny_pipeline: Any, tiny_documents: list[Document]) -> None:
+    pipeline = tiny_pipeline()
+    full = evidence_of(pipeline, tiny_documents)
+    assert any(len(each.linked) for each in full) and all(len(each.spans) for each in full)
+    assert not any(len(each.linked) for each in evidence_of(pipeline, layered(tiny_documents, links=False)))
+    some = evidence_of(pipeline, layered(tiny_documents, links="some"))
+    assert all((each.rows >= 0).all() and each.all_have_entity for each in some)
+    assert any((each.rows < 0).any() for each in full)
+    given = evidence_of(pipeline, layered(tiny_documents, mentions="given"))
+    assert all(each.are_mentions.all() for each in given)
+
+
+@pytest.mark.parametrize("head", ["global", "local", "standalone_coref", "standalone_linking"])
+def test_every_head_is_measured_and_fitted(head: str, tiny_pipeline: Any, tiny_documents: list[Document]) -> None:
+    pipeline = tiny_pipeline(head)
+    steps: list[tuple[int, int]] = []
+    report = calibrate_corpora(
+        pipeline,
+        {"a": tiny_documents, "b": layered(tiny_documents, links=False)},
+        one_scale=True,
+        leave_one_out=head == "global",
+        samples=4,
+        progress=lambda done, total: steps.append((done, total)),
+    )
+    assert report.calibration is not None and pipeline.model.config.calibration is None
+    assert steps[-1][0] == steps[-1][1]
+    assert set(report.after) == {"a", "b"}
+    assert set(report.left_out) == set(report.held_out) == ({"a", "b"} if head == "global" else set())
+    assert len(report.before["a"].mentions) and not len(report.before["b"].links)
+    assert (len(report.before["a"].links) > 0) == (head != "standalone_coref")
+    ElementTree.fromstring(report.to_svg())
+    assert report.to_dict()["calibration"] == report.calibration.to_dict()
+
+
+def test_calibration_of_the_model_plays_no_part_in_the_fit(tiny_pipeline: Any, tiny_documents: list[Document]) -> None:
+    pipeline = tiny_pipeline()
+    corpora = {"a": tiny_documents}
+    with calibrated(pipeline.model, Calibration(link_scale=0.3, nil_offset=1.0)):
+        other = calibrate_corpora(pipeline, corpora)
+    one = calibrate_corpora(pipeline, corpora)
+    assert one.calibration == other.calibration
+    assert one.before["a"].to_dict() != other.before["a"].to_dict()
+
+
+def test_what_cannot_be_calibrated_is_refused(tiny_pipeline: Any, tiny_documents: list[Document]) -> None:
+    pipeline = tiny_pipeline()
+    with pytest.raises(ValueError, match="mine: there is no document"):
+        calibrate_corpora(pipeline, {"mine": []})
+    with pytest.raises(ValueError, match="one corpus only"):
+        calibrate_corpora(pipeline, {"mine": tiny_documents}, leave_one_out=True)
+    with pytest.raises(ValueError, match=r"clusters: missing"):
+        calibrate_corpora(pipeline, {"mine": [Document("Oslo is old.")]})
+    unknown = Document("Oslo is old.", clusters=[Cluster((Mention(0, 4),), "Oslo")], mention_scope="entities")
+    assert not len(calibrate_corpora(pipeline, {"mine": [unknown]}, fit=False).before["mine"].mentions)
