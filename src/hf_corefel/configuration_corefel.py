@@ -284,9 +284,9 @@ class CorefELConfig(PretrainedConfig):
         return {**fields, "vocab_size": getattr(self.encoder_config, "vocab_size", None)}
 
     def to_dict(self) -> dict[str, Any]:
-        """As `PretrainedConfig.to_dict`; no options of heads and no calibration are written where there are none."""
+        """As `PretrainedConfig.to_dict`; what 0.1.0 did not have is written only where it says something."""
         fields: dict[str, Any] = super().to_dict()
-        for name in ("head_options", "calibration"):
+        for name in ("head_options", "calibration", "forbid_overlaps", "use_candidate_coverage"):
             if not fields.get(name):
                 fields.pop(name, None)
         return fields

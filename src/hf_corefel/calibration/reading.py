@@ -30,6 +30,14 @@ class ReadDocument:
         encoded: The text as it was read, without the vectors of entities.
         output: What the model gave, on the CPU.
         entities: The names of ``encoded.entities`` by the entity map.
+
+    Example:
+        >>> from hf_corefel import Cluster, Document, Mention, load_pipeline
+        >>> from hf_corefel.calibration import read_documents
+        >>> gold = Document("Angela Merkel spoke.", clusters=[Cluster((Mention(0, 13),), "Angela_Merkel")])
+        >>> (document,) = read_documents(load_pipeline(), [gold])
+        >>> "Angela_Merkel" in document.entities
+        True
     """
 
     gold: Document

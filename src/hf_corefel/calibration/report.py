@@ -34,6 +34,13 @@ class CalibrationReport:
         after: Decisions under it, by corpus.
         left_out: By corpus what was fitted to all others.
         held_out: Decisions under these, each on the corpus that it has not seen.
+
+    Example:
+        >>> from hf_corefel.calibration import CalibrationReport
+        >>> from hf_corefel.metrics import Decisions, DocumentDecisions
+        >>> report = CalibrationReport({"mine": DocumentDecisions(links=Decisions([0.9, 0.8], [True, False]))})
+        >>> report.pooled("links", after=False).accuracy
+        0.5
     """
 
     before: dict[str, DocumentDecisions] = field(default_factory=dict)

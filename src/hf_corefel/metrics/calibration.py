@@ -51,6 +51,11 @@ class ReliabilityBin:
         count: How many decisions there are.
         confidence: Their mean probability, NaN where there is none.
         accuracy: The share that is right, NaN likewise.
+
+    Example:
+        >>> from hf_corefel.metrics import Decisions
+        >>> Decisions([0.95, 0.97], [True, False]).bins()[-1]
+        ReliabilityBin(least=0.9, most=1.0, count=2, confidence=0.96, accuracy=0.5)
     """
 
     least: float
@@ -68,6 +73,11 @@ class RiskAtCoverage:
         threshold: The least probability that is kept, as ``min_probability``.
         coverage: The share of decisions that are kept.
         risk: The share of these that is wrong, NaN where none is kept.
+
+    Example:
+        >>> from hf_corefel.metrics import Decisions
+        >>> Decisions([0.9, 0.6], [True, False]).risk_coverage([0.8])
+        [RiskAtCoverage(threshold=0.8, coverage=0.5, risk=0.0)]
     """
 
     threshold: float
@@ -210,6 +220,13 @@ class DocumentDecisions:
         links_found: All links where gold has all; those of mentions that gold lacks are wrong.
         mentions: Mentions.
         antecedents: Mentions and the one before them in their cluster.
+
+    Example:
+        >>> from hf_corefel.metrics import Decisions, DocumentDecisions
+        >>> one, other = Decisions([0.9], [True]), Decisions([0.8], [False])
+        >>> found = DocumentDecisions(links=one) + DocumentDecisions(links=other)
+        >>> len(found.links), found.links.accuracy, len(found.mentions)
+        (2, 0.5, 0)
     """
 
     links: Decisions = field(default_factory=Decisions)
