@@ -33,6 +33,7 @@ from .options import (
 from .publish import publish
 from .rendering import ProgressBar, scores_table, show
 from .running import Commands, run
+from .serve import serve
 from .silence import silent_imports, silent_transformers
 
 __all__ = ["app", "main"]
@@ -53,6 +54,7 @@ app.command()(annotate)
 app.command()(convert)
 app.command()(publish)
 app.command()(heads)
+app.command()(serve)
 
 
 def _show_version(value: bool) -> None:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-__all__ = ["read_json", "read_json_object"]
+__all__ = ["parse_json", "read_json", "read_json_object"]
 
 
 def read_json(path: str | Path) -> Any:
@@ -21,14 +21,25 @@ def read_json(path: str | Path) -> Any:
         OSError: When it cannot be read.
     """
     path = Path(path)
+    return parse_json(path.read_bytes(), str(path))
+
+
+def parse_json(content: bytes, name: str) -> Any:
+    """Return what JSON holds.
+
+    Args:
+        content: The JSON, in UTF-8.
+        name: What messages call it.
+
+    Raises:
+        ValueError: As `read_json`.
+    """
     try:
-        return json.loads(
-            path.read_bytes().decode("utf-8"), object_pairs_hook=_without_repeated_keys, parse_constant=_constant
-        )
+        return json.loads(content.decode("utf-8"), object_pairs_hook=_without_repeated_keys, parse_constant=_constant)
     except RecursionError as error:
-        raise ValueError(f"{path}: no valid JSON: it is nested too deeply") from error
+        raise ValueError(f"{name}: no valid JSON: it is nested too deeply") from error
     except ValueError as error:  # UnicodeDecodeError and JSONDecodeError are such
-        raise ValueError(f"{path}: no valid JSON: {error}") from error
+        raise ValueError(f"{name}: no valid JSON: {error}") from error
 
 
 def read_json_object(path: str | Path) -> dict[str, Any]:
