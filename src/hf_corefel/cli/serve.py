@@ -63,9 +63,8 @@ def serve(
     SIGTERM, SIGHUP and Ctrl-C end it when what it has accepted is answered.
     """
     try:
-        from ..serving import ServingLimits, create_app
-        from ..serving.server import address_of, bind
-        from ..serving.server import serve as run_server
+        from ..serving import ServingLimits, address_of, bind, create_app
+        from ..serving import serve as run_server
     except ImportError as error:
         fail(f"cannot serve: {error}")
     try:

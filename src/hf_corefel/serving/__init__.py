@@ -5,34 +5,35 @@ It needs the packages of an extra: ``pip install "hf-corefel[serve]"``.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .limits import ServingLimits
 
 if TYPE_CHECKING:
+    from .server import address_of, bind, serve
     from .service import create_app
 
-__all__ = ["ServingLimits", "create_app"]
+__all__ = ["ServingLimits", "address_of", "bind", "create_app", "serve"]
 
+_PLACES = {"address_of": ".server", "bind": ".server", "create_app": ".service", "serve": ".server"}
 _NEEDED = ("fastapi", "prometheus_client", "uvicorn")
 
 
-def _create_app() -> Any:
+def _attribute(name: str) -> Any:
+    """Find what needs a package of the extra when it is first asked for."""
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        from .service import create_app
+        return getattr(import_module(_PLACES[name], __name__), name)
     except ModuleNotFoundError as error:
         if error.name not in _NEEDED:
             raise
         raise ImportError(
             f"serving needs the package {error.name}, which is not installed: pip install 'hf-corefel[serve]'"
         ) from error
-    return create_app
 
 
 if not TYPE_CHECKING:
-
-    def __getattr__(name: str) -> Any:
-        """Find `create_app` when it is first asked for: whoever looks at limits only needs none of its packages."""
-        if name == "create_app":
-            return _create_app()
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # Type checkers would take it to have every attribute.
+    __getattr__ = _attribute

@@ -1,0 +1,113 @@
+"""``hf-corefel serve`` as a process: it starts, answers, is put under load, and stops when all is answered."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import ModuleType
+
+import httpx
+import pytest
+from typer.testing import CliRunner
+
+from hf_corefel.cli import app
+from running_services import PATIENCE, wait_until
+
+CLIENTS = 8
+
+
+def counted(client: httpx.Client, series: str) -> float:
+    lines = client.get("/metrics").text.splitlines()
+    return float(next(line for line in lines if line.startswith(f"{series} ")).rsplit(" ", 1)[1])
+
+
+def test_load_then_a_signal_lose_nothing(loading: ModuleType, tiny_folder: Path) -> None:
+    """Eight clients for some seconds; then requests that wait when SIGTERM comes, and are answered before the end."""
+    with loading.served("--model", str(tiny_folder), "--batch-wait", "5") as (address, process):
+        text = "Anna Berg met Carl Moss in Oslo. {} Berg praised Moss."
+        load = loading.put_under_load(address, CLIENTS, 3.0, documents=3, text=text)
+        assert load.wrong == [] and load.asked == load.answered >= 3 * CLIENTS
+        with httpx.Client(base_url=address, timeout=PATIENCE, trust_env=False) as client:
+            assert counted(client, 'corefel_documents_total{outcome="annotated"}') == load.asked
+            # Several requests were read at once.
+            assert (
+                counted(client, "corefel_batch_documents_sum") / counted(client, "corefel_batch_documents_count") > 3.0
+            )
+            with ThreadPoolExecutor(CLIENTS) as pool:
+                answered = 'corefel_requests_total{path="/annotate",status="200"}'
+                before = counted(client, answered)
+                long = [text.format("x " * 400)] * 6
+                asked = [pool.submit(loading.ask, address, [f"{text.format(n)}", *long]) for n in range(CLIENTS)]
+                wait_until(lambda: counted(client, "corefel_waiting_documents") >= 7)
+                unanswered = (
+                    started + CLIENTS - counted(client, 'corefel_requests_total{path="/annotate",status="200"}')
+                )
+                client.close()
+                process.send_signal(signal.SIGTERM)
+                answers = [job.result(PATIENCE) for job in asked]
+        assert unanswered > 0
+        assert [[item["text"] for item in answer] for answer in answers] == [
+            [text.format(n), *long] for n in range(CLIENTS)
+        ]
+        assert process.wait(PATIENCE) == 0
+        assert process.stderr is not None
+        assert process.stderr.read() == "hf-corefel: stopped; all that was accepted is answered\n"
+        with pytest.raises(OSError):
+            loading.ask(address, ["Oslo"])
+
+
+@pytest.mark.slow
+def test_eight_clients_for_a_minute(loading: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    """On the bundled checkpoint; the figures are printed, and judged by whoever reads them."""
+    with loading.served() as (address, _):
+        single = loading.single_call(address)
+        load = loading.put_under_load(address, CLIENTS, 60.0)
+    assert load.wrong == [] and load.asked == load.answered > CLIENTS
+    with capsys.disabled():
+        print(f"\n{load.asked} documents; p95 {load.percentile(95) / single:.2f} times a single call")
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    done = CliRunner().invoke(app, ["serve", *arguments])
+    return done.exit_code, done.output
+
+
+def test_an_address_that_is_taken_or_none_is_said() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        status, said = run("--port", str(port))
+    assert (status, said) == (1, f"hf-corefel: cannot listen on 127.0.0.1, port {port}: Address already in use\n")
+    status, said = run("--host", "no.such.host.invalid", "--port", "0")
+    assert status == 1 and said.startswith("hf-corefel: cannot listen on no.such.host.invalid, port 0: ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["--timeout", "0"], 1, "cannot serve: timeout: expected a number of seconds, more than 0, got 0.0"),
+        (["--timeout", "nan"], 1, "cannot serve: timeout: expected"),
+        (["--max-queue", "0"], 2, "--max-queue"),
+        (["--port", "65536"], 2, "--port"),
+        (["--batch-wait", "-1"], 2, "--batch-wait"),
+        (["--port", "0", "--model", "/no/such/model"], 1, "cannot load the model"),
+        (["--port", "0", "--knowledge-base", "/no/such/base"], 1, "cannot read the knowledge base /no/such/base"),
+    ],
+)
+def test_what_cannot_be_served_is_said_in_a_sentence(arguments: list[str], status: int, message: str) -> None:
+    found, said = run(*arguments)
+    assert found == status and message in said and "Traceback" not in said
+
+
+@pytest.mark.parametrize("package", ["fastapi", "uvicorn", "prometheus_client"])
+def test_the_extra_is_named_where_a_package_is_missing(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("counters", "server", "service"):
+        monkeypatch.delitem(sys.modules, f"hf_corefel.serving.{module}", raising=False)
+    monkeypatch.setitem(sys.modules, package, None)
+    status, said = run("--port", "0")
+    assert status == 1
+    assert f"serving needs the package {package}, which is not installed: pip install 'hf-corefel[serve]'" in said
