@@ -18,9 +18,7 @@ from hf_corefel.serving.page import paste_page
 from running_services import StandIn, wait_until
 from script_loading import load_script
 
-HOSTILE = (
-    "</textarea><script>alert(1)</script><img src=x onerror=alert(2)> Anna Berg </style><style>*{color:red}</style>"
-)
+HOSTILE = "</textarea><script>alert(1)</script><img src=x onerror=alert(2)> Anna Berg </style><style>*{x:y}</style>"
 
 
 class Tags(HTMLParser):
@@ -101,9 +99,7 @@ def test_the_browser_is_told_to_load_nothing(tiny_service: httpx.Client) -> None
         found = Tags(page.text)
         assert not {"script", "img", "iframe", "object"} & found.tags and not found.handlers
         # Only what a reader follows leads elsewhere: to entities.
-        assert all(re.match(r"\./$|docs$|openapi\.json$|data:,$|#", address) for address in found.addresses), (
-            found.addresses
-        )
+        assert [item for item in found.addresses if not re.match(r"\./$|docs$|openapi\.json$|data:,$|#", item)] == []
         assert page.headers["cache-control"] == "no-store"
 
 
