@@ -12,6 +12,7 @@ import argparse
 import json
 import os
 import re
+import socket
 import statistics
 import subprocess
 import sys
@@ -109,6 +110,14 @@ def single_call(address: str, documents: int = 1, text: str = TEXT) -> float:
         ask(address, [text.format(f"{turn}-{i}") for i in range(documents)])
         times.append(time.perf_counter() - started)
     return statistics.median(times)
+
+
+def free_port() -> int:
+    """Return a port of this machine that nobody listens on."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+    return port
 
 
 @contextmanager

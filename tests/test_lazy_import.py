@@ -33,7 +33,8 @@ LIGHT = """
 import importlib, sys
 
 import hf_corefel.candidates.dense, hf_corefel.corpora, hf_corefel.documents, hf_corefel.formats, hf_corefel.kb
-import hf_corefel.metrics, hf_corefel.serving, hf_corefel.wikipedia.facts, hf_corefel.wikipedia.page_props, hf_corefel.wikipedia.wikidata
+import hf_corefel.serving
+import hf_corefel.metrics, hf_corefel.wikipedia.facts, hf_corefel.wikipedia.page_props, hf_corefel.wikipedia.wikidata
 from hf_corefel import Alternative, AnnotatedDocument, Document, KnowledgeBase, Parent, __version__, metric_path
 from hf_corefel.cli import main
 

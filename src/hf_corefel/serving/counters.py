@@ -18,6 +18,7 @@ class Counters:
     """The counters of one service; another in the same process has its own.
 
     Attributes:
+        open: How many requests are being answered.
         waiting: How many documents wait for the model.
     """
 
@@ -32,6 +33,7 @@ class Counters:
         )
         self._batches = Histogram("batch_documents", "Documents read at once.", buckets=_DOCUMENTS, **where)
         self._batch_seconds = Histogram("batch_seconds", "What a batch takes.", buckets=_SECONDS, **where)
+        self.open = Gauge("open_requests", "Requests that are being answered.", **where)
         self.waiting = Gauge("waiting_documents", "Documents that wait for the model.", **where)
 
     def request(self, path: str, status: int, seconds: float) -> None:

@@ -54,8 +54,10 @@ class Gate:
         # A link to this site, from wherever, is all right.
         if Headers(scope=scope).get("sec-fetch-site") == "cross-site" and scope["method"] not in ("GET", "HEAD"):
             app = JSONResponse({"error": "a page of another site may not use this service"}, 403)
+        self._counters.open.inc()
         try:
             await app(scope, receive, sending)
         finally:
+            self._counters.open.dec()
             path = scope["path"] if scope["path"] in self._paths else "other"
             self._counters.request(path, status, time.perf_counter() - started)
