@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import socket
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -24,8 +25,7 @@ def counted(client: httpx.Client, series: str) -> float:
     return float(next(line for line in lines if line.startswith(f"{series} ")).rsplit(" ", 1)[1])
 
 
-def test_load_then_a_signal_lose_nothing(loading: ModuleType, tiny_folder: Path) -> None:
-    """Eight clients for some seconds; then requests that wait when SIGTERM comes, and are answered before the end."""
+def test_eight_clients_lose_nothing_and_a_signal_ends_it(loading: ModuleType, tiny_folder: Path) -> None:
     with loading.served("--model", str(tiny_folder), "--batch-wait", "5") as (address, process):
         text = "Anna Berg met Carl Moss in Oslo. {} Berg praised Moss."
         load = loading.put_under_load(address, CLIENTS, 3.0, documents=3, text=text)
@@ -33,25 +33,68 @@ def test_load_then_a_signal_lose_nothing(loading: ModuleType, tiny_folder: Path)
         with httpx.Client(base_url=address, timeout=PATIENCE, trust_env=False) as client:
             assert counted(client, 'corefel_documents_total{outcome="annotated"}') == load.asked
             # Several requests were read at once.
-            assert (
-                counted(client, "corefel_batch_documents_sum") / counted(client, "corefel_batch_documents_count") > 3.0
-            )
-            with ThreadPoolExecutor(CLIENTS) as pool:
-                long = [text.format("x " * 100)] * 5
-                asked = [pool.submit(loading.ask, address, [text.format(n), *long]) for n in range(CLIENTS)]
-                # One more is this question itself.
-                wait_until(lambda: counted(client, "corefel_open_requests") == CLIENTS + 1)
-                client.close()
-                process.send_signal(signal.SIGTERM)
-                answers = [job.result(PATIENCE) for job in asked]
-        assert [[item["text"] for item in answer] for answer in answers] == [
-            [text.format(n), *long] for n in range(CLIENTS)
-        ]
+            assert counted(client, "corefel_batch_documents_sum") > 3 * counted(client, "corefel_batch_documents_count")
+        process.terminate()
         assert process.wait(PATIENCE) == 0
         assert process.stderr is not None
         assert process.stderr.read() == "hf-corefel: stopped; all that was accepted is answered\n"
-        with pytest.raises(OSError):
-            loading.ask(address, ["Oslo"])
+
+
+# A service whose model reads nothing before a file is there, so that a signal comes in between.
+HELD_UP = """
+import sys, time
+from pathlib import Path
+from hf_corefel import AnnotatedDocument
+from hf_corefel.serving import ServingLimits, address_of, bind, create_app, serve
+
+class HeldUp:
+    def annotate(self, inputs, batch_size):
+        while not Path(sys.argv[1]).exists():
+            time.sleep(0.01)
+        return [AnnotatedDocument(document.text, []) for document in inputs]
+
+bound = bind("127.0.0.1", 0)
+serve(create_app(HeldUp(), ServingLimits(batch_size=2)), bound, 60.0, lambda: print(address_of(bound), flush=True))
+print("ended")
+"""
+
+
+@pytest.mark.parametrize(
+    "number",
+    [signal.SIGTERM, *(pytest.param(other, marks=pytest.mark.slow) for other in (signal.SIGINT, signal.SIGHUP))],
+)
+def test_what_is_accepted_when_a_signal_comes_is_answered(
+    loading: ModuleType, tmp_path: Path, number: signal.Signals
+) -> None:
+    go = tmp_path / "go"
+    process = subprocess.Popen([sys.executable, "-c", HELD_UP, str(go)], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        address = process.stdout.readline().strip()
+        with ThreadPoolExecutor(CLIENTS) as pool:
+            asked = [pool.submit(loading.ask, address, [f"{n} a", f"{n} b"]) for n in range(CLIENTS)]
+            with httpx.Client(base_url=address, timeout=PATIENCE, trust_env=False) as client:
+                # One more is this question itself.
+                wait_until(lambda: counted(client, "corefel_open_requests") == CLIENTS + 1)
+            process.send_signal(number)
+            wait_until(lambda: refused(address))
+            go.touch()
+            answers = [job.result(PATIENCE) for job in asked]
+        assert [[item["text"] for item in answer] for answer in answers] == [
+            [f"{n} a", f"{n} b"] for n in range(CLIENTS)
+        ]
+        assert process.wait(PATIENCE) == 0
+        assert process.stdout.read() == "ended\n"
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def refused(address: str) -> bool:
+    """Whether nobody listens at an address."""
+    host, port = address.removeprefix("http://").split(":")
+    with socket.socket() as trial:
+        return trial.connect_ex((host, int(port))) != 0
 
 
 @pytest.mark.slow

@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 import signal
 import socket
-from collections.abc import Callable
-from contextlib import suppress
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import uvicorn
 
 __all__ = ["address_of", "bind", "serve"]
 
+_STOPPING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name)]
 # Seconds beyond the time limit of requests that stopping waits for their answers to be sent.
 _SENDING = 5
 
@@ -70,17 +72,11 @@ def serve(app: Any, bound: socket.socket, timeout: float, ready: Callable[[], No
         proxy_headers=False,
         timeout_graceful_shutdown=math.ceil(timeout) + _SENDING,
     )
-    server = _Server(config, ready)
-    hangup = getattr(signal, "SIGHUP", None)
-    if hangup is not None and signal.getsignal(hangup) is not signal.SIG_IGN:  # which nohup has it be
-        signal.signal(hangup, server.handle_exit)
-    # Uvicorn raises the signals again that it was stopped by; being stopped is how serving ends.
-    with suppress(KeyboardInterrupt):
-        server.run([bound])
+    _Server(config, ready).run([bound])
 
 
 class _Server(uvicorn.Server):
-    """Says when it answers requests."""
+    """Says when it answers requests, and ends by a signal as by itself: being stopped is how serving ends."""
 
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
         super().__init__(config)
@@ -90,3 +86,18 @@ class _Server(uvicorn.Server):
         await super().startup(sockets)
         if self.started:
             self._ready()
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        """While inside, signals stop the server; uvicorn's own would be raised once more at the end."""
+        if threading.current_thread() is not threading.main_thread():  # where no signals come
+            yield
+            return
+        # Those that are ignored, as by nohup, stay so.
+        heard = [number for number in _STOPPING if signal.getsignal(number) is not signal.SIG_IGN]
+        earlier = {number: signal.signal(number, self.handle_exit) for number in heard}
+        try:
+            yield
+        finally:
+            for number, handler in earlier.items():
+                signal.signal(number, handler)
