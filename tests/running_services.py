@@ -14,7 +14,7 @@ import uvicorn
 from hf_corefel import AnnotatedDocument, Document
 from hf_corefel.serving.server import address_of, bind
 
-PATIENCE = 60.0
+PATIENCE = 120.0
 
 
 def wait_until(condition: Callable[[], Any]) -> None:

@@ -114,11 +114,11 @@ def test_its_commands_make_a_service_that_answers(tmp_path: Path, loading: Modul
     try:
         assert process.stderr is not None and "answering on" in process.stderr.readline()
         check = [item.replace(PLACE, str(place)).replace("8000", port) for item in health_check()]
-        subprocess.run(check, check=True, timeout=60)
+        subprocess.run(check, check=True, timeout=600)
         (found,) = loading.ask(f"http://127.0.0.1:{port}", ["Angela Merkel met Barack Obama in Berlin."])
         assert [cluster["entity"] for cluster in found["clusters"]] == ["Angela_Merkel", "Barack_Obama", "Berlin"]
         process.terminate()
-        assert process.wait(60) == 0
+        assert process.wait(600) == 0
     finally:
         process.kill()
         process.communicate()

@@ -18,6 +18,8 @@ from hf_corefel.cli import app
 from running_services import PATIENCE, wait_until
 
 CLIENTS = 8
+# Seconds that a process may take to end when the machine has much else to do.
+ENDING = 240
 
 
 def counted(client: httpx.Client, series: str) -> float:
@@ -35,7 +37,7 @@ def test_eight_clients_lose_nothing_and_a_signal_ends_it(loading: ModuleType, ti
             # Several requests were read at once.
             assert counted(client, "corefel_batch_documents_sum") > 3 * counted(client, "corefel_batch_documents_count")
         process.terminate()
-        assert process.wait(PATIENCE) == 0
+        assert process.wait(ENDING) == 0
         assert process.stderr is not None
         assert process.stderr.read() == "hf-corefel: stopped; all that was accepted is answered\n"
 
@@ -83,7 +85,7 @@ def test_what_is_accepted_when_a_signal_comes_is_answered(
         assert [[item["text"] for item in answer] for answer in answers] == [
             [f"{n} a", f"{n} b"] for n in range(CLIENTS)
         ]
-        assert process.wait(PATIENCE) == 0
+        assert process.wait(ENDING) == 0
         assert process.stdout.read() == "ended\n"
     finally:
         process.kill()
