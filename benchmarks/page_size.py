@@ -118,6 +118,10 @@ class Browser:
         source = {"type": "pointer", "id": "mouse", "parameters": {"pointerType": "mouse"}, "actions": moves}
         self._send(f"{self._session}/actions", {"actions": [source]})
 
+    def console(self) -> list[str]:
+        """What the browser complained of since it was asked last, such as what a policy kept out."""
+        return [entry["message"] for entry in self._send(f"{self._session}/se/log", {"type": "browser"})]
+
     def close(self) -> None:
         self._send(self._session, method="DELETE")
 

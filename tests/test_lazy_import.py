@@ -33,21 +33,22 @@ LIGHT = """
 import importlib, sys
 
 import hf_corefel.candidates.dense, hf_corefel.corpora, hf_corefel.documents, hf_corefel.formats, hf_corefel.kb
+import hf_corefel.serving
 import hf_corefel.metrics, hf_corefel.wikipedia.facts, hf_corefel.wikipedia.page_props, hf_corefel.wikipedia.wikidata
 from hf_corefel import Alternative, AnnotatedDocument, Document, KnowledgeBase, Parent, __version__, metric_path
 from hf_corefel.cli import main
 
 def heavy():
-    return sorted({"torch", "transformers", "datasets"} & set(sys.modules))
+    return sorted({"torch", "transformers", "datasets", "fastapi", "uvicorn"} & set(sys.modules))
 
 assert hf_corefel.__version__ == __version__ and metric_path().endswith("coref_el")
 assert KnowledgeBase.build([("Oslo", [("Oslo", 1.0)])]).candidates("Oslo")[0].entity == "Oslo"
 rooms = {"corpora", "decoding", "documents", "evaluation", "formats", "heads", "hub", "kb", "layers", "metrics"}
-rooms |= {"candidates", "loading", "pipelines", "processing", "resolving", "training", "trees", "wikipedia"}
+rooms |= {"candidates", "loading", "pipelines", "processing", "resolving", "serving", "training", "trees", "wikipedia"}
 assert {*hf_corefel.__all__, *rooms} <= set(dir(hf_corefel)) and dir(hf_corefel) == sorted(dir(hf_corefel))
 assert not hasattr(hf_corefel, "nothing_of_this_name") and not hasattr(hf_corefel, "_nothing")
 assert not heavy(), heavy()
-for arguments in (["--version"], ["--help"], ["corpus", "stats", "--help"]):
+for arguments in (["--version"], ["--help"], ["corpus", "stats", "--help"], ["serve", "--help"]):
     sys.argv = ["hf-corefel", *arguments]
     try:
         main()

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from . import metrics as metrics
     from . import processing as processing
     from . import resolving as resolving
+    from . import serving as serving
     from . import training as training
     from . import trees as trees
     from . import wikipedia as wikipedia

@@ -33,7 +33,7 @@ from .outputs import Output, UnwritableOutputError
 from .rendering import ProgressBar
 from .silence import silent_transformers
 
-__all__ = ["EntityId", "MentionScope", "annotate", "loaded_pipeline"]
+__all__ = ["EntityId", "MentionScope", "annotate", "load_or_fail"]
 
 
 class EntityId(StrEnum):
@@ -147,7 +147,7 @@ def annotate(
         total = None if quiet or not ProgressBar.can_be_seen() else count_documents(files, input_kind)
         with ProgressBar("Annotating", total, shown=total != 1 and not quiet) as progress:
             job = _Job(
-                lambda: loaded_pipeline(model, device, knowledge_base, access, quiet=quiet),
+                lambda: load_or_fail(model, device, knowledge_base, access, quiet=quiet),
                 parameters,
                 progress,
                 max_document_words,
@@ -184,7 +184,7 @@ def _format(kind: str | None, as_json: bool, output: str | None) -> str:
     return "jsonl" if as_json else chosen_format(kind, output, default="text")
 
 
-def loaded_pipeline(
+def load_or_fail(
     model: str | None, device: str | None, knowledge_base: str | None, access: dict[str, Any], *, quiet: bool
 ) -> Callable[..., Any]:
     """The pipeline on the bundled checkpoint or on ``model``; leaves with status 1 when it cannot be loaded."""

@@ -35,6 +35,7 @@ from .options import (
 from .publish import publish
 from .rendering import ProgressBar, scores_table, show
 from .running import Commands, run
+from .serve import serve
 from .silence import silent_imports, silent_transformers
 
 __all__ = ["app", "main"]
@@ -57,6 +58,7 @@ app.command()(calibrate)
 app.command()(publish)
 app.command()(heads)
 app.command("cache-teacher")(cache_teacher)
+app.command()(serve)
 
 
 def _show_version(value: bool) -> None:

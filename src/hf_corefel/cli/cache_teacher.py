@@ -11,7 +11,7 @@ from rich.text import Text
 from ..documents import Document
 from ..formats.files import read_documents
 from ..formats.writer import AnyDocument
-from .annotate import loaded_pipeline
+from .annotate import load_or_fail
 from .messages import fail, warnings_as_messages, with_notes
 from .options import ModelOption, QuietOption, TrustOption
 from .rendering import ProgressBar, printable, show
@@ -46,7 +46,7 @@ def cache_teacher(
     from ..training import LiveTeacher
     from ..training import cache_teacher as write_down
 
-    pipe: Any = loaded_pipeline(model, device, None, {"trust_remote_code": trust_remote_code}, quiet=quiet)
+    pipe: Any = load_or_fail(model, device, None, {"trust_remote_code": trust_remote_code}, quiet=quiet)
     try:
         with warnings_as_messages(quiet=quiet), silent_transformers():
             read = [_gold(document) for path in documents for document in read_documents(path)]

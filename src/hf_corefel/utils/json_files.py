@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-__all__ = ["read_json", "read_json_object"]
+__all__ = ["parse_json", "read_json", "read_json_object"]
 
 
 def read_json(path: str | Path) -> Any:
@@ -21,14 +21,31 @@ def read_json(path: str | Path) -> Any:
         OSError: When it cannot be read.
     """
     path = Path(path)
+    # Transformers writes infinite limits into the configurations of some encoders.
+    return parse_json(path.read_bytes(), str(path), infinite=True)
+
+
+def parse_json(content: bytes, name: str, *, infinite: bool = False) -> Any:
+    """Return what JSON holds.
+
+    Args:
+        content: The JSON, in UTF-8.
+        name: What messages call it.
+        infinite: Whether numbers may be infinite, for which JSON has no form but Python writes one.
+
+    Raises:
+        ValueError: As `read_json`.
+    """
     try:
         return json.loads(
-            path.read_bytes().decode("utf-8"), object_pairs_hook=_without_repeated_keys, parse_constant=_constant
+            content.decode("utf-8"),
+            object_pairs_hook=_without_repeated_keys,
+            parse_constant=_infinite if infinite else _no_number,
         )
     except RecursionError as error:
-        raise ValueError(f"{path}: no valid JSON: it is nested too deeply") from error
+        raise ValueError(f"{name}: no valid JSON: it is nested too deeply") from error
     except ValueError as error:  # UnicodeDecodeError and JSONDecodeError are such
-        raise ValueError(f"{path}: no valid JSON: {error}") from error
+        raise ValueError(f"{name}: no valid JSON: {error}") from error
 
 
 def read_json_object(path: str | Path) -> dict[str, Any]:
@@ -53,7 +70,9 @@ def _without_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _constant(name: str) -> float:
-    if name == "NaN":
-        raise ValueError("NaN is no number of JSON")
-    return float(name)  # transformers writes infinite limits into the configurations of some encoders
+def _infinite(name: str) -> float:
+    return _no_number(name) if name == "NaN" else float(name)
+
+
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number of JSON")
