@@ -14,7 +14,7 @@ from typing import IO, Any
 from ..documents import Document, DocumentError
 from ..documents.extra_fields import ExtraFields
 from ..formats.jsonl import MAX_LINE_BYTES, documents_of_lines
-from .unpacking import UnreadableInputError, opened, plain_name
+from .unpacking import UnreadableInputError, Watch, opened, plain_name
 
 __all__ = ["STDIN", "InputFormat", "Reading", "UnreadableInputError", "format_of_input", "read_documents"]
 
@@ -64,7 +64,12 @@ def format_of_input(name: str, kind: InputFormat | None = None) -> InputFormat:
 
 
 def read_documents(
-    name: str, reading: Reading | None = None, extra: ExtraFields | None = None, without: Path | None = None
+    name: str,
+    reading: Reading | None = None,
+    extra: ExtraFields | None = None,
+    *,
+    without: Path | None = None,
+    watch: Watch | None = None,
 ) -> Iterator[Document | UnreadableInputError]:
     """Yield the documents of an input, each with an id; in the place of one that cannot be read, the error.
 
@@ -80,6 +85,7 @@ def read_documents(
         reading: How it is read.
         extra: Names the fields that a document does not have.
         without: A folder that is not read.
+        watch: Told which file is open.
     """
     reading = reading or Reading()
     try:
@@ -87,11 +93,11 @@ def read_documents(
             yield from _rows_of_dataset(name, reading, extra)
         elif name != STDIN and os.path.isdir(name):
             for file in files_of(name, without):
-                yield from read_documents(file, reading, extra)
+                yield from read_documents(file, reading, extra, watch=watch)
         elif format_of_input(name, reading.kind) is InputFormat.PARQUET:
-            yield from _rows_of_parquet(name, reading, extra)
+            yield from _rows_of_parquet(name, reading, extra, watch)
         else:
-            yield from _documents_of_file(name, reading, extra)
+            yield from _documents_of_file(name, reading, extra, watch)
     except UnreadableInputError as error:
         yield error
 
@@ -123,9 +129,9 @@ def files_of(folder: str, without: Path | None = None) -> Iterator[str]:
 
 
 def _documents_of_file(
-    name: str, reading: Reading, extra: ExtraFields | None
+    name: str, reading: Reading, extra: ExtraFields | None, watch: Watch | None
 ) -> Iterator[Document | UnreadableInputError]:
-    with _binary(name) as file:
+    with opened(name, _stdin() if name == STDIN else None, watch) as file:
         if format_of_input(name, reading.kind) is InputFormat.TEXT:
             data = file.read(reading.max_bytes + 1)
             if len(data) > reading.max_bytes:
@@ -144,29 +150,22 @@ def _documents_of_file(
                 yield found if found.id is not None else replace(found, id=f"{name}:{number}")
 
 
-def _binary(name: str) -> Any:
-    """The bytes of a file, or of standard input."""
-    return opened(name, _stdin(name) if name == STDIN else None)
-
-
-def _stdin(name: str) -> IO[bytes]:
+def _stdin() -> IO[bytes]:
     if sys.stdin is None:
-        raise UnreadableInputError(f"{name}: standard input is closed")
+        raise UnreadableInputError(f"{STDIN}: standard input is closed")
     return sys.stdin.buffer
 
 
 def _rows_of_parquet(
-    name: str, reading: Reading, extra: ExtraFields | None
+    name: str, reading: Reading, extra: ExtraFields | None, watch: Watch | None
 ) -> Iterator[Document | UnreadableInputError]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(name) as file:
-            rows = (row for batch in file.iter_batches(batch_size=_ROWS) for row in batch.to_pylist())
+        with opened(name, watch=watch) as file, pq.ParquetFile(file) as table:
+            rows = (row for batch in table.iter_batches(batch_size=_ROWS) for row in batch.to_pylist())
             yield from _rows(name, rows, reading, extra)
-    except OSError as error:
-        raise UnreadableInputError(f"{name}: {error.strerror or error}", place=name) from error
     except pa.ArrowException as error:
         raise UnreadableInputError(f"{name}: no Parquet file, or a damaged one: {error}", place=name) from error
 
@@ -189,7 +188,7 @@ def _rows_of_dataset(
     except Exception as error:
         reason = str(error) or type(error).__name__
         raise UnreadableInputError(
-            f"{name}: cannot be read as a dataset, and there is no such file: {reason}", place=name
+            f"{name}: cannot be read as a dataset, and there is no such file: {reason}", place=name, passing=True
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""Files as they are or packed, by their names: ``.gz``, and ``.zst`` (extra ``bulk``); one that is cut is said to be."""
+"""Files as they are or packed, by their names: ``.gz``, and ``.zst`` (extra ``bulk``); a cut one is an error."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import gzip
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
 from zlib import error as ZlibError
 
-__all__ = ["UnreadableInputError", "opened", "plain_name"]
+__all__ = ["UnreadableInputError", "Watch", "opened", "plain_name"]
 
 _PACKED = (".gz", ".zst")
 # Which unpacks to half a gibibyte at worst.
@@ -22,11 +23,27 @@ class UnreadableInputError(Exception):
 
     Attributes:
         place: What could not be read: the file, and the number of the line if it is one line.
+        passing: Whether another try may go well, as after a failure of the network.
     """
 
-    def __init__(self, message: str, place: str | None = None) -> None:
+    def __init__(self, message: str, place: str | None = None, *, passing: bool = False) -> None:
         super().__init__(message)
         self.place = message.partition(": ")[0] if place is None else place
+        self.passing = passing
+
+
+@dataclass
+class Watch:
+    """Tells how many bytes have been read of the file that is open."""
+
+    file: IO[bytes] | None = None
+
+    def position(self) -> int:
+        """Return the bytes that have been read of it, packed as they are; 0 where that cannot be told."""
+        try:
+            return 0 if self.file is None else self.file.tell()
+        except (OSError, ValueError):  # a pipe, or closed
+            return 0
 
 
 def plain_name(name: str) -> str:
@@ -38,12 +55,13 @@ def plain_name(name: str) -> str:
 
 
 @contextmanager
-def opened(name: str, file: IO[bytes] | None = None) -> Iterator[IO[bytes]]:
+def opened(name: str, file: IO[bytes] | None = None, watch: Watch | None = None) -> Iterator[IO[bytes]]:
     """Give the bytes of a file, unpacked where its name says that it is packed.
 
     Args:
         name: The file.
         file: Read as it is in place of the file of that name.
+        watch: Told which file is open.
 
     Raises:
         UnreadableInputError: When it cannot be opened or, while inside, read or unpacked, or ends too early.
@@ -56,6 +74,8 @@ def opened(name: str, file: IO[bytes] | None = None) -> Iterator[IO[bytes]]:
         if "\0" in name:
             raise UnreadableInputError(f"{name}: no file has a null character in its name")
         with Path(name).open("rb") as packed:
+            if watch is not None:
+                watch.file = packed
             if lower.endswith(".gz"):
                 with gzip.open(packed) as unpacked:
                     yield cast(IO[bytes], unpacked)

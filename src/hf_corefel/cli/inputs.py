@@ -6,10 +6,11 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from typing import Any
 
 from ..bulk import sources
-from ..bulk.sources import STDIN, InputFormat, Reading, UnreadableInputError, format_of_input, is_dataset
-from ..bulk.unpacking import opened
+from ..bulk.sources import STDIN, InputFormat, Reading, format_of_input, is_dataset
+from ..bulk.unpacking import UnreadableInputError, opened
 from ..documents import Document
 from ..documents.extra_fields import ExtraFields
 from ..formats.jsonl import MAX_LINE_BYTES
@@ -18,6 +19,7 @@ from ..utils.files import FileIdentity, file_identity
 __all__ = [
     "STDIN",
     "InputFormat",
+    "Reading",
     "UnreadableInputError",
     "count_documents",
     "input_identities",
@@ -74,6 +76,15 @@ def read_documents(
     kind: InputFormat | None = None,
     max_bytes: int = MAX_LINE_BYTES,
     extra: ExtraFields | None = None,
+    **tables: Any,
 ) -> Iterator[Document | UnreadableInputError]:
-    """Yield the documents of a file or another input; see `hf_corefel.bulk.sources.read_documents`."""
-    return sources.read_documents(name, Reading(kind=kind, max_bytes=max_bytes), extra)
+    """Yield the documents of an input; see `hf_corefel.bulk.sources.read_documents`.
+
+    Args:
+        name: Of a file, a folder or a dataset; ``-`` is standard input.
+        kind: What it holds; what its name says when None.
+        max_bytes: Bytes that a text, or a line of documents, may have. More are never in memory.
+        extra: Names the fields that a document does not have.
+        **tables: ``text_column`` and ``split`` of `Reading`.
+    """
+    return sources.read_documents(name, Reading(kind=kind, max_bytes=max_bytes, **tables), extra)
