@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -61,6 +63,8 @@ class Annotator:
     pack: bool | None = None
     pipeline: Callable[..., Any] | None = None
     say: Callable[[str], None] | None = None
+    has_process: bool = False
+    """Whether the process is there for it alone, and may be told how to compute and what not to say."""
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "pipeline": None, "say": None}
@@ -72,8 +76,13 @@ class Annotator:
             BulkError: When it cannot be loaded.
         """
         if self.pipeline is None:
+            if self.has_process:
+                # Sums depend on how many threads share them, by rounding; and workers share the cores anyway.
+                os.environ.setdefault("OMP_NUM_THREADS", "1")
             from ..pipeline_corefel import load_pipeline
 
+            if self.has_process:
+                _settle_process()
             try:
                 with warnings.catch_warnings(record=True) as caught:
                     warnings.simplefilter("default")
@@ -152,6 +161,19 @@ class Annotator:
             result = AnnotatedDocument.from_dict(data)
             results.append(replace(result, extra=source.extra) if source.extra else result)
         return results
+
+
+def _settle_process() -> None:
+    """Have this process compute with as many threads as are asked for, and its libraries say nothing by themselves."""
+    if "torch" in sys.modules:
+        import torch
+
+        torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"].partition(",")[0]))
+    if "transformers" in sys.modules:
+        from transformers.utils import logging
+
+        logging.set_verbosity_error()
+        logging.disable_progress_bar()
 
 
 def _name(document: Document) -> str | int:

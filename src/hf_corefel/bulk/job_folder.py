@@ -147,13 +147,15 @@ class JobFolder:
         Raises:
             OSError: When it cannot be written.
         """
-        with self._journal.open("ab") as file:
+        line = _line(asdict(entry)).encode()
+        # Without a buffer, which would be written once more when the file is closed.
+        with self._journal.open("ab", buffering=0) as file:
             size = file.tell()
             try:
-                file.write(_line(asdict(entry)).encode())
-                file.flush()
+                while line:
+                    line = line[file.write(line) :]
                 os.fsync(file.fileno())
-            except OSError:
+            except BaseException:
                 with suppress(OSError):
                     os.truncate(self._journal, size)
                 raise
@@ -200,7 +202,10 @@ def _entries(path: Path, journal: Path, wanted: dict[str, Any]) -> list[ShardEnt
     _check_same(path, _parsed(journal, first).get("job"), wanted)
     if whole < len(data):
         os.truncate(journal, whole)
-    entries = [ShardEntry(**_parsed(journal, line)) for line in lines]
+    entries = []
+    for line in lines:
+        with suppress(ValueError, TypeError):  # a shard of a damaged line is done once more
+            entries.append(ShardEntry(**json.loads(line)))
     return [entry for entry in entries if _is_there(path, entry)]
 
 

@@ -42,7 +42,8 @@ class Meter:
     def __init__(self, tell: Callable[[JobProgress], None] | None) -> None:
         self._tell = tell
         self.documents = self.failed = 0
-        self._read, self._fraction = 0, None  # documents of the input so far, and how much of it they are
+        self._read = 0  # documents of the input so far, and how much of it they are
+        self._fraction: float | None = None
         self._marks: deque[tuple[float, int]] = deque(maxlen=_RECENT)
 
     def start(self) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -99,8 +98,7 @@ class ShardWorker:
         return self._written(shard, results, failures)
 
     def _prepare(self, report: Callable[..., None]) -> None:
-        if not self.in_process:
-            _quiet_process()
+        self.annotator.has_process = not self.in_process
         self.annotator.say = lambda message: report("says", message)
         self.annotator.load()
         self._ready = True
@@ -185,17 +183,3 @@ class ShardWorker:
         with place.open("wb") as file:
             for piece in pieces:
                 file.write(piece)
-
-
-def _quiet_process() -> None:
-    """Have a worker process compute with one thread, and say nothing by itself.
-
-    Sums depend on how many threads share them, by rounding; and workers share the cores anyway.
-    """
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-    import torch
-    from transformers.utils import logging
-
-    torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
