@@ -42,7 +42,7 @@ class Failure:
 class Annotator:
     """Annotates lists of documents, with a pipeline that is loaded when the first one comes.
 
-    It can be pickled, without its pipeline, for worker processes and the actors and executors of other engines.
+    It can be pickled, without what it has loaded, for worker processes and the actors and executors of other engines.
 
     Args:
         model: Folder or Hub id; the bundled checkpoint when None.
@@ -66,8 +66,10 @@ class Annotator:
     has_process: bool = False
     """Whether the process is there for it alone, and may be told how to compute and what not to say."""
 
+    _loaded: Callable[..., Any] | None = field(default=None, init=False, repr=False, compare=False)
+
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "pipeline": None, "say": None}
+        return {**vars(self), "_loaded": None, "say": None}
 
     def load(self) -> Callable[..., Any]:
         """Return the pipeline, loaded if it is not yet.
@@ -75,27 +77,33 @@ class Annotator:
         Raises:
             BulkError: When it cannot be loaded.
         """
-        if self.pipeline is None:
-            if self.has_process:
-                # Sums depend on how many threads share them, by rounding; and workers share the cores anyway.
-                os.environ.setdefault("OMP_NUM_THREADS", "1")
-            from ..pipeline_corefel import load_pipeline
+        if self.pipeline is not None:
+            return self.pipeline
+        if self._loaded is None:
+            self._loaded = self._load()
+        return self._loaded
 
-            if self.has_process:
-                _settle_process()
-            try:
-                with warnings.catch_warnings(record=True) as caught:
-                    warnings.simplefilter("default")
-                    self.pipeline = load_pipeline(self.model, **self._opened())
-            # Libraries say in many ways that a file is damaged or that there is no such device.
-            except Exception as error:
-                where = "" if self.loading.get("device") is None else f" on the device {self.loading['device']}"
-                name = "of the package" if self.model is None else self.model
-                raise BulkError(f"cannot load the model {name}{where}: {str(error) or type(error).__name__}") from error
-            for warning in caught if self.say is not None else ():
-                if issubclass(warning.category, UserWarning | RuntimeWarning):
-                    self.say(str(warning.message))
-        return self.pipeline
+    def _load(self) -> Callable[..., Any]:
+        if self.has_process:
+            # Sums depend on how many threads share them, by rounding; and workers share the cores anyway.
+            os.environ.setdefault("OMP_NUM_THREADS", "1")
+        from ..pipeline_corefel import load_pipeline
+
+        if self.has_process:
+            _settle_process()
+        try:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("default")
+                loaded: Callable[..., Any] = load_pipeline(self.model, **self._opened())
+        # Libraries say in many ways that a file is damaged or that there is no such device.
+        except Exception as error:
+            where = "" if self.loading.get("device") is None else f" on the device {self.loading['device']}"
+            name = "of the package" if self.model is None else self.model
+            raise BulkError(f"cannot load the model {name}{where}: {str(error) or type(error).__name__}") from error
+        for warning in caught:
+            if self.say is not None and issubclass(warning.category, UserWarning | RuntimeWarning):
+                self.say(str(warning.message))
+        return loaded
 
     def _opened(self) -> dict[str, Any]:
         options = dict(self.loading)

@@ -92,7 +92,7 @@ class Inputs:
             if self._sizes is not None:
                 self._read += _size(file)
 
-    def _document(self, item: Given, number: int) -> Document | Failure:
+    def _document(self, item: Document | Mapping[str, Any], number: int) -> Document | Failure:
         try:
             found = item if isinstance(item, Document) else Document.from_dict(item, extra=self._extra)
             self._extra.say()

@@ -37,7 +37,7 @@ class ShardEntry:
         bytes: The size of that file.
         sha256: Its SHA-256.
         failures: The name of the file of those that failed, None where there are none.
-        input: A hash of the documents' ids and texts.
+        input: A hash of the documents.
     """
 
     shard: int

@@ -37,21 +37,27 @@ class Shard(NamedTuple):
 
 def cut(items: Iterable[Document | Failure], size: int) -> Iterator[Shard]:
     """Cut a stream into shards of so many documents, fewer where these are long; the same input gives the same ones."""
-    number, held, characters, digest = 0, [], 0, hashlib.blake2b(digest_size=16)
+    number, characters, held = 0, 0, list[Document | Failure]()
+
+    def ended() -> Shard:
+        nonlocal number, characters, held
+        digest = hashlib.blake2b(digest_size=16)
+        for item in held:
+            digest.update(repr(item).encode("utf-8", "surrogatepass"))
+        shard = Shard(number, held, digest.hexdigest())
+        number, characters, held = number + 1, 0, []
+        return shard
+
     for item in items:
-        text = item.text if isinstance(item, Document) else item.error
-        if held and characters + len(text) > _MOST_CHARACTERS:
-            yield Shard(number, held, digest.hexdigest())
-            number, held, characters, digest = number + 1, [], 0, hashlib.blake2b(digest_size=16)
+        length = len(item.text if isinstance(item, Document) else item.error)
+        if held and characters + length > _MOST_CHARACTERS:
+            yield ended()
         held.append(item)
-        characters += len(text)
-        digest.update(f"{item.id!r}\0{len(text)}\0".encode("utf-8", "surrogatepass"))
-        digest.update(text.encode("utf-8", "surrogatepass"))
-        if len(held) == size:
-            yield Shard(number, held, digest.hexdigest())
-            number, held, characters, digest = number + 1, [], 0, hashlib.blake2b(digest_size=16)
+        characters += length
+        if len(held) == size:  # at once: a stream may wait long before it gives the next one
+            yield ended()
     if held:
-        yield Shard(number, held, digest.hexdigest())
+        yield ended()
 
 
 @dataclass

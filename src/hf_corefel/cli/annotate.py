@@ -181,8 +181,8 @@ def annotate(
     if trust_remote_code:
         access["trust_remote_code"] = True
     if as_job:
-        job = Job(files, str(output), kind, model, knowledge_base, device, access, parameters, reading)
-        run_job(job, asked, batch_size=batch_size, max_document_words=max_document_words, quiet=quiet)
+        many = Job(files, str(output), kind, model, knowledge_base, device, access, parameters, reading)
+        run_job(many, asked, batch_size=batch_size, max_document_words=max_document_words, quiet=quiet)
         return
     try:
         target = Output(kind, output, files, legend=not quiet)

@@ -7,7 +7,7 @@ import os
 import pickle
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple
@@ -41,7 +41,7 @@ def completed(
     *,
     on_report: OnReport | None = None,
     on_death: OnDeath | None = None,
-) -> Iterator[tuple[Task, Any]]:
+) -> Generator[tuple[Task, Any], None, None]:
     """Yield every task with what a function returns for it, as soon as it is done.
 
     The next task is asked for when a worker has nothing to do, so that tasks may come from a stream without an end.
