@@ -41,7 +41,7 @@ def test_columns_and_frames(tiny_folder: Path, expected: list[Any]) -> None:
 
     annotate = ColumnAnnotator(text_column="body", model=str(tiny_folder))
     check(annotate(COLUMNS), expected)
-    # As Ray gives them, and Spark.
+    # As arrays of numpy, and as frames.
     check(annotate({name: np.array(values, dtype=object) for name, values in COLUMNS.items()}), expected)
     frames = [pd.DataFrame(COLUMNS)] * 2
     for found in annotate_frames(iter(frames), text_column="body", model=str(tiny_folder)):
@@ -64,23 +64,3 @@ def test_what_is_loaded_stays_here_and_what_is_given_goes_along() -> None:
     annotator._loaded = print
     copy = pickle.loads(pickle.dumps(annotator))
     assert (copy.pipeline, copy._loaded, copy.say) == (len, None, None)
-
-
-def test_ray_data(tiny_folder: Path, expected: list[Any]) -> None:
-    ray = pytest.importorskip("ray")
-    pytest.importorskip("ray.data")
-    ray.init(num_cpus=2, include_dashboard=False)
-    try:
-        rows = ray.data.from_items(
-            [dict(zip(COLUMNS, row, strict=True)) for row in zip(*COLUMNS.values(), strict=True)]
-        )
-        found = rows.map_batches(
-            ColumnAnnotator,
-            fn_constructor_kwargs={"text_column": "body", "model": str(tiny_folder)},
-            concurrency=1,
-            batch_size=2,
-        ).take_all()
-    finally:
-        ray.shutdown()
-    found.sort(key=lambda row: row["id"])
-    check({name: [row[name] for row in found] for name in found[0]}, expected)

@@ -1,4 +1,4 @@
-"""The same function for engines that hand out batches themselves: `datasets.Dataset.map`, Ray Data, Spark."""
+"""The same function for engines that hand out batches themselves: `datasets.Dataset.map` and others."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["ColumnAnnotator", "annotate_frames"]
 
 
 class ColumnAnnotator:
-    """Adds results to batches of columns, as `datasets.Dataset.map` and Ray's ``map_batches`` give them.
+    """Adds results to batches of columns, as `datasets.Dataset.map` gives them, or as arrays of numpy.
 
     A batch gets the columns ``result``, the result as JSON, and ``error``; one of both is empty in each row. So the
     schema is the same for any documents. The pipeline is loaded with the first batch of a process, or by an actor.
@@ -29,7 +29,6 @@ class ColumnAnnotator:
     Example:
         >>> from hf_corefel.bulk import ColumnAnnotator
         >>> dataset.map(ColumnAnnotator(), batched=True, num_proc=2)  # doctest: +SKIP
-        >>> ray_dataset.map_batches(ColumnAnnotator, concurrency=2)  # doctest: +SKIP
     """
 
     def __init__(self, *, text_column: str = "text", **options: Any) -> None:
@@ -67,7 +66,7 @@ class ColumnAnnotator:
 
 
 def annotate_frames(frames: Iterable[Any], *, text_column: str = "text", **options: Any) -> Iterator[Any]:
-    """Yield frames of pandas with the columns of `ColumnAnnotator`; for Spark's ``mapInPandas``.
+    """Yield frames of pandas with the columns of `ColumnAnnotator`; as Spark's ``mapInPandas`` asks for.
 
     A process loads the pipeline once, whatever tasks it is given.
 
