@@ -35,6 +35,7 @@ from .version import __version__
 
 if TYPE_CHECKING:
     # What `_attribute` finds. Submodules under their own names, which is how type checkers know what is handed on.
+    from . import bulk as bulk
     from . import candidates as candidates
     from . import corpora as corpora
     from . import decoding as decoding
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from . import training as training
     from . import trees as trees
     from . import wikipedia as wikipedia
+    from .bulk import annotate_many
     from .configuration_corefel import CorefELConfig
     from .corpora.loading import (
         load_aida,
@@ -94,6 +96,7 @@ __all__ = [
     "Parent",
     "Turn",
     "__version__",
+    "annotate_many",
     "bundled_checkpoint",
     "load_aida",
     "load_aida_plus",
@@ -123,6 +126,8 @@ _ON_DATASETS = {
     **dict.fromkeys(("load_corpus", "load_docred", "load_dwie", "load_gum"), ".corpora.loading"),
     **dict.fromkeys(("DOCUMENT_FEATURES", "RESULT_FEATURES"), ".documents.features"),
 }
+# What is asked for by few.
+_ON_DEMAND = {"annotate_many": ".bulk"}
 
 
 # Modules that need a package of an extra.
@@ -141,6 +146,8 @@ def _attribute(name: str) -> Any:
         return getattr(import_module(_ON_TRANSFORMERS[name], __name__), name)
     if name in _ON_DATASETS:
         return getattr(import_module(_ON_DATASETS[name], __name__), name)
+    if name in _ON_DEMAND:
+        return getattr(import_module(_ON_DEMAND[name], __name__), name)
     if name in MOVED:
         return module_that_moved(name)
     # ``import hf_corefel`` is enough for ``hf_corefel.trees.SpanningTreeDistribution``.

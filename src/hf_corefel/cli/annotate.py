@@ -10,10 +10,12 @@ from typing import Annotated, Any
 
 import typer
 
+from ..bulk import sources
 from ..documents import AnnotatedDocument, Document, DocumentError
 from ..documents.extra_fields import ExtraFields
 from ..formats.jsonl import MAX_LINE_BYTES
-from .inputs import InputFormat, UnreadableInputError, count_documents, read_documents
+from .bulk import Job, means_job, run_job
+from .inputs import InputFormat, Reading, UnreadableInputError, count_documents
 from .messages import TRACEBACK_VARIABLE, complain, fail, warnings_as_messages
 from .notices import WarningNotices, seen_together
 from .options import (
@@ -60,19 +62,28 @@ _ON_A_PAGE = {"evidence": True, "top_k": 3}
 def annotate(
     files: Annotated[
         list[str],
-        typer.Argument(metavar="FILE...", help="UTF-8 files: a text each, or documents (.jsonl); - is standard input."),
+        typer.Argument(
+            metavar="INPUT...",
+            help="UTF-8 files: a text each, or documents (.jsonl, .parquet), also .gz and .zst; - is standard input; "
+            "folders of these; datasets (ORG/NAME, datasets:FOLDER).",
+        ),
     ],
     kind: OutputFormatOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format jsonl.")] = False,
     output: Annotated[
         str | None,
         typer.Option(
-            "--output", "-o", metavar="FILE|DIR", help="A file for all, or a folder (DIR/) for a file a document."
+            "--output",
+            "-o",
+            metavar="FILE|DIR",
+            help="A file for all, or a folder (DIR/) for a file a document, or for shards of many documents.",
         ),
     ] = None,
     input_kind: Annotated[
         InputFormat | None,
-        typer.Option("--input-format", help="A text a file, or a document a line; what the name says if left out."),
+        typer.Option(
+            "--input-format", help="A text a file, a document a line or a row; what the name says if left out."
+        ),
     ] = None,
     model: ModelOption = None,
     revision: RevisionOption = None,
@@ -110,7 +121,29 @@ def annotate(
         ),
     ] = None,
     device: Annotated[str | None, typer.Option(help="Where the model runs: cpu, cuda, cuda:1, mps …")] = None,
-    batch_size: Annotated[int, typer.Option(min=1, help="Documents that the model reads at once.")] = 1,
+    batch_size: Annotated[
+        int | None,
+        typer.Option(min=1, help="Documents that the model reads at once; 1 by default, for shards see --pack."),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(min=0, help="Shards of results: processes that annotate, each with one thread; 1 by default."),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Shards: go on where an earlier run of the same command was stopped.")
+    ] = False,
+    shard_size: Annotated[int | None, typer.Option(min=1, help="Shards: documents of each; 1,000 by default.")] = None,
+    compress: Annotated[bool, typer.Option("--compress", help="Shards: JSON lines as .jsonl.gz.")] = False,
+    pack: Annotated[
+        bool | None,
+        typer.Option(
+            "--pack/--no-pack",
+            help="Shards: read --batch-size (16) documents of similar length at once, which changes the last digits of "
+            "probabilities; by default on a GPU only.",
+        ),
+    ] = None,
+    text_column: Annotated[str, typer.Option(help="The column of the texts, in tables and datasets.")] = "text",
+    split: Annotated[str, typer.Option(help="The part of a dataset to read.")] = "train",
     max_document_words: Annotated[
         int, typer.Option(min=1, help="A longer document is reported, and the others are done.")
     ] = MAX_DOCUMENT_WORDS,
@@ -124,10 +157,16 @@ def annotate(
 
     A line of a .jsonl file is an object with "text", and what is known of it already: "id", "mentions", "candidates" …
     Its other fields are carried over to lines of JSON as they are.
+    Many documents go into shards in a folder, with a manifest, by one or more worker processes (--workers), and a run
+    that was stopped goes on with --resume.
     A file or line that cannot be read or annotated is named on standard error, the others are done all the same,
     and the exit status is 1.
     """
-    kind = _format(kind, as_json, output)
+    reading = Reading(kind=input_kind, max_bytes=max_line_bytes, text_column=text_column, split=split)
+    asked = {"workers": workers, "resume": resume or None, "shard_size": shard_size, "pack": pack}
+    asked = {name: value for name, value in {**asked, "compress": compress or None}.items() if value is not None}
+    as_job = means_job(output, files, input_kind, asked, formatted=kind is not None or as_json)
+    kind = "jsonl" if as_job and kind is None else _format(kind, as_json, output)
     parameters: dict[str, Any] = {
         **(_ON_A_PAGE if kind == "html" else {}),
         **{name: value for name, value in (("evidence", evidence), ("top_k", top_k)) if value is not None},
@@ -141,6 +180,10 @@ def annotate(
     access = hub_access(revision, token)
     if trust_remote_code:
         access["trust_remote_code"] = True
+    if as_job:
+        many = Job(files, str(output), kind, model, knowledge_base, device, access, parameters, reading)
+        run_job(many, asked, batch_size=batch_size, max_document_words=max_document_words, quiet=quiet)
+        return
     try:
         target = Output(kind, output, files, legend=not quiet)
         notices = WarningNotices(quiet=quiet, shown=kind == "text" and output is None and seen_together())
@@ -155,8 +198,8 @@ def annotate(
                 quiet=quiet,
             )
             extra = ExtraFields(job.warn)
-            items = (item for name in files for item in read_documents(name, input_kind, max_line_bytes, extra))
-            target.take(job.run(items, batch_size))
+            items = (item for name in files for item in sources.read_documents(name, reading, extra))
+            target.take(job.run(items, batch_size or 1))
         notices.finish()
         if target.losses:
             job.warn(target.losses.message(kind))

@@ -1,28 +1,17 @@
-"""Worker processes that do units of work, one at a time each, and end when the process that started them does."""
+"""Units of a dump in worker processes; see `hf_corefel.utils.worker_processes`."""
 
 from __future__ import annotations
 
-import multiprocessing
-import pickle
-import signal
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from multiprocessing.connection import Connection, wait
-from typing import Any, NamedTuple
 
+from ..utils.worker_processes import Task, WorkerDiedError, completed
+from ..utils.worker_processes import sendable as _sendable  # noqa: F401
 from .problems import WikipediaError
 
 __all__ = ["Progress", "Task", "run_tasks"]
 
 # Called with the number of a task, the pages that it has read and where it is, in bytes.
 Progress = Callable[[int, int, int], None]
-
-
-class Task(NamedTuple):
-    """A unit of work: what messages call it, and what the function of the workers is given."""
-
-    name: str
-    arguments: tuple[Any, ...]
 
 
 def run_tasks(
@@ -41,86 +30,13 @@ def run_tasks(
         WikipediaError: When a worker was ended by something else, such as a lack of memory.
         Exception: What the function raises.
     """
+    numbers = {id(task): number for number, task in enumerate(tasks)}
     report = progress or (lambda task, pages, place: None)
-    if workers == 1 or len(tasks) <= 1:
-        for number, task in enumerate(tasks):
-            function(*task.arguments, lambda pages, place, number=number: report(number, pages, place))
-        return
-    context = multiprocessing.get_context("spawn")
-    processes: dict[Connection, Any] = {}
-    at_work: dict[Connection, int] = {}
-    waiting = list(range(len(tasks)))[::-1]
+    processes = 0 if workers == 1 or len(tasks) <= 1 else min(workers, len(tasks))
     try:
-        for _ in range(min(workers, len(tasks))):
-            ours, theirs = context.Pipe()
-            process = context.Process(target=_serve, args=(theirs, function), daemon=True)
-            process.start()
-            theirs.close()
-            processes[ours] = process
-            _give(ours, tasks, waiting, at_work)
-        while at_work:
-            for connection in wait(list(at_work)):
-                assert isinstance(connection, Connection)
-                number = at_work[connection]
-                try:
-                    kind, value = connection.recv()
-                except (EOFError, ConnectionResetError) as error:
-                    processes[connection].join()
-                    raise WikipediaError(
-                        f"{tasks[number].name}: the worker process was ended ({_why(processes[connection].exitcode)}); "
-                        "run the same command again, which goes on where this one was, with fewer --workers"
-                    ) from error
-                if kind == "progress":
-                    report(number, *value)
-                elif kind == "error":
-                    raise value
-                else:
-                    del at_work[connection]
-                    _give(connection, tasks, waiting, at_work)
-    finally:
-        for connection, process in processes.items():
-            if connection in at_work:
-                process.terminate()
-            connection.close()
-        for process in processes.values():
-            process.join()
-
-
-def _give(connection: Connection, tasks: Sequence[Task], waiting: list[int], at_work: dict[Connection, int]) -> None:
-    if waiting:
-        at_work[connection] = waiting.pop()
-        connection.send(tasks[at_work[connection]].arguments)
-
-
-def _why(status: int | None) -> str:
-    if status is not None and status < 0:
-        return f"by {signal.Signals(-status).name}"
-    return f"exit status {status}"
-
-
-def _serve(connection: Connection, function: Callable[..., None]) -> None:
-    """What a worker process does: tasks, until there are no more or nobody listens."""
-    # Who presses Ctrl-C stops the parent, which stops the workers.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with suppress(EOFError, BrokenPipeError, ConnectionResetError):
-        while True:
-            arguments = connection.recv()
-            try:
-                function(*arguments, lambda pages, place: connection.send(("progress", (pages, place))))
-            except (BrokenPipeError, ConnectionResetError):
-                raise
-            except Exception as error:  # noqa: BLE001 - whatever it is, the parent raises it
-                connection.send(("error", _sendable(error)))
-            else:
-                connection.send(("done", None))
-
-
-def _sendable(error: Exception) -> Exception:
-    """The error itself where another process can be given it, else one that says the same."""
-    try:
-        copy = pickle.loads(pickle.dumps(error))
-    except Exception:  # noqa: BLE001 - pickling may raise anything
-        copy = None
-    if type(copy) is type(error) and str(copy) == str(error):
-        return error
-    return RuntimeError(f"{type(error).__name__}: {error}")
+        for _ in completed(tasks, function, processes, on_report=lambda task, *said: report(numbers[id(task)], *said)):
+            pass
+    except WorkerDiedError as error:
+        raise WikipediaError(
+            f"{error}; run the same command again, which goes on where this one was, with fewer --workers"
+        ) from error

@@ -1,0 +1,243 @@
+"""The folder of a job: shards of results under their final names only when they are whole, and what is done of it.
+
+``manifest.journal`` has what the job was begun for and a line a finished shard; ``manifest.json`` takes its place when
+all are there. So a folder with ``manifest.json`` is complete, and one with the journal is not.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ..utils.files import FileBusyError, locked
+from .annotator import BulkError
+
+__all__ = ["JOURNAL_FILE", "MANIFEST_FILE", "JobFolder", "ShardEntry", "put_in_place"]
+
+MANIFEST_FILE = "manifest.json"
+JOURNAL_FILE = "manifest.journal"
+_UNFINISHED = ".part-"
+_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ShardEntry:
+    """A finished shard.
+
+    Attributes:
+        shard: Its number, from 0, in the order of the input.
+        documents: How many documents of the input it stands for, those that failed among them.
+        failed: How many of them failed.
+        file: The name of the file of its results, None where there are none.
+        bytes: The size of that file.
+        sha256: Its SHA-256.
+        failures: The name of the file of those that failed, None where there are none.
+        input: A hash of the documents.
+    """
+
+    shard: int
+    documents: int
+    failed: int
+    file: str | None
+    bytes: int
+    sha256: str | None
+    failures: str | None
+    input: str
+
+
+@contextmanager
+def put_in_place(path: Path) -> Iterator[Path]:
+    """Give the path of a file to fill, and rename it to its final name when the block ends well.
+
+    For those who hold the folder: there is no lock, so each process has a partial file of its own.
+    """
+    partial = path.with_name(f"{path.name}{_UNFINISHED}{os.getpid()}")
+    try:
+        yield partial
+        with partial.open("rb") as written:
+            os.fsync(written.fileno())
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+class JobFolder:
+    """The shards of a job that are done.
+
+    Args:
+        path: The folder.
+        entries: The shards.
+        complete: Whether these are all.
+
+    Attributes:
+        entries: The shards that are done, by their numbers.
+        complete: Whether these are all.
+    """
+
+    def __init__(self, path: Path, begun_for: Mapping[str, Any], entries: list[ShardEntry], *, complete: bool) -> None:
+        self.path, self._begun_for, self.complete = path, begun_for, complete
+        self.entries = {entry.shard: entry for entry in entries}
+        self._journal = path / JOURNAL_FILE
+
+    @classmethod
+    @contextmanager
+    def held(cls, path: Path, begun_for: Mapping[str, Any], *, resume: bool) -> Iterator[JobFolder]:
+        """Give the folder of a job, begun or gone on with, and keep other runs out while inside.
+
+        Args:
+            path: The folder, made when it does not exist.
+            begun_for: Inputs and options that the results depend on; anything JSON takes.
+            resume: Whether a job that was begun there may be gone on with.
+
+        Raises:
+            FileBusyError: When another process writes there.
+            BulkError: When there are other things, an earlier job with other inputs or options, or one at all and
+                `resume` was not said.
+            OSError: When the folder cannot be made or read.
+        """
+        if os.path.lexists(path) and not path.is_dir():
+            raise BulkError(f"{path}: the results of many documents are a folder, and this is a file; name another")
+        path.mkdir(parents=True, exist_ok=True)
+        try:
+            with locked(path / MANIFEST_FILE):
+                try:
+                    yield cls._opened(path, json.loads(json.dumps(begun_for)), resume=resume)
+                finally:
+                    _remove_unfinished(path)
+        except FileBusyError as error:
+            if error.filename != str(path / MANIFEST_FILE):
+                raise
+            raise FileBusyError(
+                None, "another run is writing into this folder; wait for it or name another", str(path)
+            ) from error
+
+    @classmethod
+    def _opened(cls, path: Path, wanted: dict[str, Any], *, resume: bool) -> JobFolder:
+        _remove_unfinished(path)
+        manifest, journal = path / MANIFEST_FILE, path / JOURNAL_FILE
+        if manifest.exists():
+            found = _parsed(manifest, manifest.read_bytes())
+            if not resume:
+                raise BulkError(f"{path}: holds the results of a job that is complete; name another folder")
+            _check_same(path, found.get("job"), wanted)
+            with suppress(OSError):
+                journal.unlink()
+            return cls(path, wanted, [ShardEntry(**entry) for entry in found["shards"]], complete=True)
+        if journal.exists():
+            if not resume:
+                raise BulkError(
+                    f"{path}: holds a job that is not complete; go on with it by --resume, or name another folder"
+                )
+            return cls(path, wanted, _entries(path, journal, wanted), complete=False)
+        others = sorted(name for name in os.listdir(path) if not name.startswith((".", JOURNAL_FILE, MANIFEST_FILE)))
+        if others:
+            raise BulkError(f"{path}: is no folder of such a job, it holds {others[0]!r}; name an empty or new folder")
+        with put_in_place(journal) as place:
+            place.write_text(_line({"version": _VERSION, "job": wanted}), encoding="utf-8")
+        return cls(path, wanted, [], complete=False)
+
+    def add(self, entry: ShardEntry) -> None:
+        """Note that a shard is done, in a line that is whole on the disk or not there.
+
+        Raises:
+            OSError: When it cannot be written.
+        """
+        line = _line(asdict(entry)).encode()
+        # Without a buffer, which would be written once more when the file is closed.
+        with self._journal.open("ab", buffering=0) as file:
+            size = file.tell()
+            try:
+                while line:
+                    line = line[file.write(line) :]
+                os.fsync(file.fileno())
+            except BaseException:
+                with suppress(OSError):
+                    os.truncate(self._journal, size)
+                raise
+        self.entries[entry.shard] = entry
+
+    def complete_it(self) -> None:
+        """Put the manifest in the place of the journal.
+
+        Raises:
+            OSError: When it cannot be written.
+        """
+        entries = [self.entries[number] for number in sorted(self.entries)]
+        manifest = {
+            "version": _VERSION,
+            "job": self._begun_for,
+            "documents": sum(entry.documents for entry in entries),
+            "failed": sum(entry.failed for entry in entries),
+            "shards": [asdict(entry) for entry in entries],
+        }
+        with put_in_place(self.path / MANIFEST_FILE) as place:
+            place.write_text(json.dumps(manifest, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        self._journal.unlink()
+        self.complete = True
+
+
+def _line(data: Mapping[str, Any]) -> str:
+    return json.dumps(data, ensure_ascii=False) + "\n"
+
+
+def _remove_unfinished(path: Path) -> None:
+    """Remove what killed processes left; for the holder of the folder."""
+    with suppress(OSError):
+        for name in os.listdir(path):
+            if _UNFINISHED in name:
+                with suppress(OSError):
+                    (path / name).unlink()
+
+
+def _entries(path: Path, journal: Path, wanted: dict[str, Any]) -> list[ShardEntry]:
+    """The shards of a journal whose files are there; a last line that is cut is removed from it."""
+    data = journal.read_bytes()
+    whole = data.rfind(b"\n") + 1
+    first, *lines = data[:whole].splitlines() or [b""]
+    _check_same(path, _parsed(journal, first).get("job"), wanted)
+    if whole < len(data):
+        os.truncate(journal, whole)
+    entries = []
+    for line in lines:
+        with suppress(ValueError, TypeError):  # a shard of a damaged line is done once more
+            entries.append(ShardEntry(**json.loads(line)))
+    return [entry for entry in entries if _is_there(path, entry)]
+
+
+def _is_there(path: Path, entry: ShardEntry) -> bool:
+    try:
+        return (entry.file is None or (path / entry.file).stat().st_size == entry.bytes) and (
+            entry.failures is None or (path / entry.failures).exists()
+        )
+    except OSError:
+        return False
+
+
+def _parsed(file: Path, data: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(data)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise BulkError(f"{file}: the file is damaged; name another folder and begin again")
+    return found
+
+
+def _check_same(path: Path, found: Any, wanted: dict[str, Any]) -> None:
+    found = found if isinstance(found, dict) else {}
+    for name in {**found, **wanted}:
+        if found.get(name) != wanted.get(name):
+            raise BulkError(
+                f"{path}: the job that was begun there has another {name.replace('_', ' ')} "
+                f"({_short(found.get(name))}, now {_short(wanted.get(name))}); give the same, or name another folder"
+            )
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 100 else f"{text[:100]}…"
