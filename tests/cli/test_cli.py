@@ -153,7 +153,7 @@ def test_unreadable_files_are_named_with_the_reason_and_the_others_are_done(
     assert err.splitlines() == [
         "hf-corefel: cannot read missing.txt: No such file or directory",
         "hf-corefel: cannot read latin.txt: not UTF-8 text (byte 0xe9 at position 9)",
-        "hf-corefel: cannot read folder: Is a directory",
+        "hf-corefel: cannot read folder: the folder holds no files",
         "hf-corefel: cannot annotate broken.txt: document: too broken",
     ]
     assert pipelines.loaded == [None], "one model serves all files"

@@ -4,7 +4,7 @@ import unicodedata
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hf_corefel.processing import read
@@ -57,6 +57,7 @@ _CHARACTERS = st.sampled_from(
 
 
 @given(st.one_of(st.text(max_size=30), st.text(_CHARACTERS, max_size=30)))
+@example("\n#  ")
 @settings(max_examples=500, deadline=None)
 def test_places_ascend_and_the_plain_form_is_plain(text: str) -> None:
     reading = read(text)

@@ -18,7 +18,13 @@ MAX_DOCUMENT_WORDS = 100_000
 
 
 class BulkError(ValueError):
-    """A job cannot begin or go on; the message says why and what to do."""
+    """A job cannot begin or go on; the message says why and what to do.
+
+    Example:
+        >>> from hf_corefel.bulk import BulkError
+        >>> issubclass(BulkError, ValueError)
+        True
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +34,11 @@ class Failure:
     Attributes:
         id: That of the document, or the place of what could not be read.
         error: Why.
+
+    Example:
+        >>> from hf_corefel.bulk import Failure
+        >>> Failure("a.txt", "no UTF-8 text").to_dict()
+        {'id': 'a.txt', 'error': 'no UTF-8 text'}
     """
 
     id: str | int
@@ -54,6 +65,11 @@ class Annotator:
             nothing.
         pipeline: A pipeline that is there already.
         say: Told what is to be known of the loading.
+
+    Example:
+        >>> from hf_corefel.bulk import Annotator
+        >>> Annotator(parameters={"top_k": 2}).pipeline is None
+        True
     """
 
     model: str | None = None

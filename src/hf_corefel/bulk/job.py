@@ -43,6 +43,13 @@ class BulkReport:
         shards: The shards of results.
         earlier: How many documents were done by earlier runs.
         seconds: How long this run took.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from hf_corefel.bulk import BulkReport
+        >>> report = BulkReport(Path("annotated"), documents=12, failed=1, shards=[], earlier=0, seconds=3.0)
+        >>> report.documents - report.failed
+        11
     """
 
     folder: Path

@@ -23,6 +23,11 @@ class JobProgress:
         per_second: Documents a second of late; None before there are any.
         fraction: How much of the input that is, from 0 to 1; None where nobody knows its end.
         seconds_left: How long the rest takes at that speed; None where nobody knows.
+
+    Example:
+        >>> from hf_corefel.bulk import JobProgress
+        >>> JobProgress(documents=50, failed=0, per_second=2.0, fraction=0.5, seconds_left=25.0).fraction
+        0.5
     """
 
     documents: int

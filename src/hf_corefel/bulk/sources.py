@@ -92,7 +92,10 @@ def read_documents(
         if is_dataset(name):
             yield from _rows_of_dataset(name, reading, extra)
         elif name != STDIN and os.path.isdir(name):
-            for file in files_of(name, without):
+            files = list(files_of(name, without))
+            if not files:
+                raise UnreadableInputError(f"{name}: the folder holds no files", place=name)
+            for file in files:
                 yield from read_documents(file, reading, extra, watch=watch)
         elif format_of_input(name, reading.kind) is InputFormat.PARQUET:
             yield from _rows_of_parquet(name, reading, extra, watch)

@@ -24,6 +24,11 @@ class UnreadableInputError(Exception):
     Attributes:
         place: What could not be read: the file, and the number of the line if it is one line.
         passing: Whether another try may go well, as after a failure of the network.
+
+    Example:
+        >>> from hf_corefel.bulk import UnreadableInputError
+        >>> UnreadableInputError("cannot read a.jsonl:3: no JSON", "a.jsonl:3").place
+        'a.jsonl:3'
     """
 
     def __init__(self, message: str, place: str | None = None, *, passing: bool = False) -> None:

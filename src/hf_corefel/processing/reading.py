@@ -22,7 +22,7 @@ _EDITS = regex.compile(
     rf"(?P<hyphen>{HYPHENATION})"
     # Signs of Markdown around words.
     r"|(?P<markup>(?<![\p{L}\p{N}*_])[*_]{1,3}(?=[\p{L}\p{N}\"“'‘(])|(?<=[\p{L}\p{N}.!?…,;:)\"”'’])[*_]{1,3}(?![\p{L}\p{N}*_])"
-    r"|(?m:^[^\S\r\n]*\#{1,6}[^\S\r\n]))"
+    r"|(?m:^[^\S\r\n]*\#{1,6}[^\S\r\n]+))"
     # Two blanks, or one that is no plain one.
     rf"|(?P<blank>\s(?:{INVISIBLE}*\s)+|[^\S ])"
     rf"|(?P<invisible>{INVISIBLE}+)"

@@ -28,6 +28,11 @@ class ServingLimits:
 
     Raises:
         ValueError: When a limit is too small, or no number.
+
+    Example:
+        >>> from hf_corefel.serving import ServingLimits
+        >>> ServingLimits(timeout=5.0).max_queue
+        64
     """
 
     max_queue: int = 64
