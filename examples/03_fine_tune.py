@@ -22,29 +22,26 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
-from itertools import islice, pairwise
+from itertools import islice
 from pathlib import Path
 
-import numpy as np
 import torch
 from transformers import AutoTokenizer, HfArgumentParser, set_seed
 from transformers.trainer_utils import get_last_checkpoint
 
 from hf_corefel import (
-    Cluster,
     CorefELModel,
     CorefELProcessor,
     CorefELTrainer,
     CorefELTrainingArguments,
     Document,
     KnowledgeBase,
-    Mention,
 )
 from hf_corefel.configuration.fields import READING_FIELDS
 from hf_corefel.corpora import development_split, read_aida, read_dwie, read_gum
 from hf_corefel.formats import read_jsonl
-from hf_corefel.processing import split_words
 from hf_corefel.training import LiveTeacher, cache_teacher
+from hf_corefel.training.cutting import cut_document
 
 
 @dataclass
@@ -127,37 +124,10 @@ def split(arguments: ScriptArguments) -> tuple[list[Document], list[Document]]:
     if arguments.gum_dir:
         for document in islice(read_gum(arguments.gum_dir, "train", strict=False), arguments.limit):
             for words in arguments.max_words:
-                train += cut(replace(document, mention_scope="all"), words)
+                train += cut_document(replace(document, mention_scope="all"), words)[0]
     if arguments.documents:
         train += list(read_jsonl(arguments.documents))[: arguments.limit]
     return train, development
-
-
-def cut(document: Document, max_words: int) -> list[Document]:
-    """A document with words in parts of about equal length at ends of sentences, each with the clusters inside."""
-    words = document.words or []
-    parts = -(-len(words) // max_words)
-    if parts <= 1:
-        return [document]
-    ends = np.flatnonzero(split_words(document.text, words).ends_sentence)
-    wanted = [len(words) * part // parts for part in range(1, parts)]
-    bounds = [0, *(words[ends[np.abs(ends - place).argmin()]][1] for place in wanted), len(document.text)]
-    subwords = []
-    for number, (begin, end) in enumerate(pairwise(bounds)):
-
-        def inside(b: int, e: int, begin: int = begin, end: int = end) -> bool:
-            return begin <= b and e <= end
-
-        clusters = [
-            Cluster(tuple(Mention(m.begin - begin, m.end - begin) for m in kept), cluster.entity)
-            for cluster in document.clusters or []
-            if (kept := [m for m in cluster.mentions if inside(*m.offsets)])
-        ]
-        moved = [(b - begin, e - begin) for b, e in words if inside(b, e)]
-        name = f"{document.id}.{number}"
-        text = document.text[begin:end]
-        subwords.append(Document(text, name, moved, clusters=clusters, mention_scope=document.mention_scope))
-    return subwords
 
 
 def record(

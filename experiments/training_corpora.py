@@ -23,10 +23,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
-
-import numpy as np
 
 from hf_corefel import Cluster, Document, KnowledgeBase, Mention
 from hf_corefel.corpora import (
@@ -40,7 +37,7 @@ from hf_corefel.corpora import (
 from hf_corefel.corpora.dwie import load_article
 from hf_corefel.documents import AnnotatedLayers
 from hf_corefel.formats import read_jsonl
-from hf_corefel.processing import split_words
+from hf_corefel.training.cutting import cut_document
 
 MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
 DATES = re.compile(
@@ -63,6 +60,22 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=13)
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
+    train, held = read_corpora(arguments)
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    copies = {name: float(number) for name, _, number in (item.partition("=") for item in arguments.copies)}
+    if unknown := set(copies) - set(train):
+        parser.error(f"--copies: {', '.join(sorted(unknown))}; there are {', '.join(train)}")
+    for name, read in train.items():
+        parts = [part for document in read for part in cut_document(document, MAX_WORDS.get(name))[0]]
+        train[name] = mixed(parts, copies.get(name, 1), arguments.seed)
+    write(arguments.out / "train.jsonl", (tagged(d, name) for name, read in train.items() for d in read))
+    for name, documents in held.items():
+        write(arguments.out / f"dev.{name}.jsonl", documents)
+    print(table(train, held))
+
+
+def read_corpora(arguments: argparse.Namespace) -> tuple[dict[str, list[Document]], dict[str, list[Document]]]:
+    """Return the documents to train on and those that are held out, by corpus."""
     kb = KnowledgeBase.from_pretrained(arguments.knowledge_base)
     demonyms = demonyms_of(arguments.dwie)
     train: dict[str, list[Document]] = {}
@@ -87,18 +100,7 @@ def main() -> None:
         held["gap"] = list(gap(arguments.gap / "gap-development.tsv"))
     for path in arguments.passages:
         train[path.stem] = list(read_jsonl(path))
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    copies = {name: float(number) for name, _, number in (item.partition("=") for item in arguments.copies)}
-    if unknown := set(copies) - set(train):
-        parser.error(f"--copies: {', '.join(sorted(unknown))}; there are {', '.join(train)}")
-    train = {
-        name: mixed([part for d in read for part in cut(d, MAX_WORDS.get(name))], copies.get(name, 1), arguments.seed)
-        for name, read in train.items()
-    }
-    write(arguments.out / "train.jsonl", (tagged(d, name) for name, read in train.items() for d in read))
-    for name, documents in held.items():
-        write(arguments.out / f"dev.{name}.jsonl", documents)
-    print(table(train, held))
+    return train, held
 
 
 def mixed(documents: list[Document], copies: float, seed: int) -> list[Document]:
@@ -249,42 +251,6 @@ def gap(path: Path) -> Iterator[Document]:
                 mention_scope="all",
                 annotated=AnnotatedLayers(mentions="given", links=False),
             )
-
-
-def cut(document: Document, max_words: int | None) -> list[Document]:
-    """Return a document, in parts of about equal length if it is longer than that, each with the mentions inside."""
-    words = split_words(document.text, document.words)
-    parts = -(-len(words) // max_words) if max_words else 1
-    if parts <= 1:
-        return [document]
-    ends = np.flatnonzero(words.ends_sentence)
-    wanted = [len(words) * part // parts for part in range(1, parts)]
-    places = [int(words.end[ends[np.abs(ends - place).argmin()]]) for place in wanted if len(ends)]
-    bounds = [0, *places, len(document.text)]
-    return [
-        portion(document, begin, end, number) for number, (begin, end) in enumerate(pairwise(bounds)) if begin < end
-    ]
-
-
-def portion(document: Document, begin: int, end: int, number: int) -> Document:
-    """Return what lies between two offsets of a document."""
-    clusters = []
-    for cluster in document.clusters or []:
-        inside = [m for m in cluster.mentions if begin <= m.begin and m.end <= end]
-        if inside:
-            moved = tuple(Mention(m.begin - begin, m.end - begin) for m in inside)
-            clusters.append(replace(cluster, mentions=moved))
-    words = None
-    if document.words is not None:
-        words = [(b - begin, e - begin) for b, e in document.words if begin <= b and e <= end]
-    return Document(
-        document.text[begin:end],
-        f"{document.id}.{number}",
-        words,
-        clusters=clusters,
-        mention_scope=document.mention_scope,
-        annotated=document.annotated,
-    )
 
 
 def table(train: dict[str, list[Document]], held: dict[str, list[Document]]) -> str:

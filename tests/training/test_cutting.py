@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hf_corefel import Candidate, Cluster, CorefELTrainer, CorefELTrainingArguments, Document, Mention
+from hf_corefel.documents import AnnotatedLayers, Turn
 from hf_corefel.processing import split_words
 from hf_corefel.training import DocumentDataset
 from hf_corefel.training.cutting import Cut, cut_document, describe_cuts
@@ -115,6 +116,19 @@ def test_cuts_are_at_ends_of_sentences_and_parts_about_equal() -> None:
     parts, cut = cut_document(Document(text, id="a", clusters=[]), 25)
     assert cut == Cut("document 'a'", 60, 3, 0, 0, 0)
     assert [part.text for part in parts] == [SENTENCE * 3, SENTENCE * 3, SENTENCE * 4]
+
+
+def test_turns_and_layers_go_with_their_parts() -> None:
+    text = "One two. Three four. Five six. Seven eight."
+    layers = AnnotatedLayers(links="some")
+    turns = [Turn(0, 14, "A"), Turn(15, 43, "B")]
+    document = Document(text, "x", clusters=[], speakers=turns, mention_scope="all", annotated=layers)
+    parts, _ = cut_document(document, 6)
+    assert [part.text for part in parts] == ["One two. Three four. ", "Five six. Seven eight."]
+    assert parts[0].speakers == [Turn(0, 14, "A"), Turn(15, 21, "B")]
+    assert parts[1].speakers == [Turn(0, 22, "B")]
+    assert all((part.mention_scope, part.annotated) == ("all", layers) for part in parts)
+    assert all(part.speakers is None for part in cut_document(Document(text, clusters=[]), 6)[0])
 
 
 def test_no_cut_goes_through_a_mention_that_fits() -> None:

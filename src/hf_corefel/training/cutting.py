@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..documents import Cluster, Document, Mention, Offsets
+from ..documents import Cluster, Document, Mention, Offsets, Turn
 from ..processing import split_words
 from ..processing.words import WordTable
 
@@ -52,8 +52,8 @@ def cut_document(
 
     A cut is at the end of a sentence where there is one in reach, else at the end of a word, and goes through a mention
     only where that is longer than a part. The texts of the parts, joined, are the text. Each part has the words,
-    mentions, spans, candidates and gold clusters inside it; a cluster's entity stays on each of its parts. The id of
-    the second of five parts of "novel" is "novel [2/5]".
+    mentions, spans, candidates, turns and gold clusters inside it; a cluster's entity stays on each of its parts. The
+    id of the second of five parts of "novel" is "novel [2/5]".
 
     Args:
         document: The document, which stays as it is.
@@ -162,9 +162,18 @@ def _parts(document: Document, bounds: list[int], word_bounds: list[int]) -> lis
                 spans=None if spans is None else spans[number],
                 candidates=candidates[number],
                 clusters=None if document.clusters is None else clusters[number],
+                speakers=_turns(document.speakers, begin, end),
             )
         )
     return parts
+
+
+def _turns(turns: Sequence[Turn] | None, begin: int, end: int) -> list[Turn] | None:
+    """What is said in a part; a turn that a cut goes through goes on in the next one."""
+    if turns is None:
+        return None
+    inside = [turn for turn in turns if turn.begin < end and begin < turn.end]
+    return [replace(turn, begin=max(turn.begin, begin) - begin, end=min(turn.end, end) - begin) for turn in inside]
 
 
 def _shared(spans: Sequence[Offsets] | None, bounds: list[int]) -> list[list[Offsets]] | None:
