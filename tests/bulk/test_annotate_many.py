@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -46,10 +45,8 @@ def run(inputs: Any, output: Path, **options: Any) -> Any:
 
 
 def test_results_are_the_pipelines_own_to_the_byte(
-    tmp_path: Path, tiny_folder: Path, tiny_documents: list[Any]
+    one_thread: None, tmp_path: Path, tiny_folder: Path, tiny_documents: list[Any]
 ) -> None:
-    import torch
-
     from hf_corefel import load_pipeline
 
     documents = [
@@ -57,14 +54,9 @@ def test_results_are_the_pipelines_own_to_the_byte(
         for copy in range(3)
         for document in tiny_documents
     ]
-    threads = torch.get_num_threads()
-    torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
-    try:
-        pipeline = load_pipeline(tiny_folder)
-        expected = [{**pipeline(row, evidence=True), "source": row["source"]} for row in documents]
-        annotate_many(documents, tmp_path / "here", workers=0, pipeline=pipeline, shard_size=4, evidence=True)
-    finally:
-        torch.set_num_threads(threads)
+    pipeline = load_pipeline(tiny_folder)
+    expected = [{**pipeline(row, evidence=True), "source": row["source"]} for row in documents]
+    annotate_many(documents, tmp_path / "here", workers=0, pipeline=pipeline, shard_size=4, evidence=True)
     (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in documents), encoding="utf-8")
     report = annotate_many(
         tmp_path / "in.jsonl", tmp_path / "out", model=tiny_folder, batch_size=8, shard_size=4, evidence=True

@@ -18,8 +18,8 @@ COLUMNS = {
 }
 
 
-@pytest.fixture(scope="module")
-def expected(tiny_folder: Path) -> list[Any]:
+@pytest.fixture
+def expected(one_thread: None, tiny_folder: Path) -> list[Any]:
     from hf_corefel import load_pipeline
 
     annotate = load_pipeline(tiny_folder)

@@ -80,7 +80,8 @@ class GraphIndex:
         self._index: Any = Index(
             ndim=vectors.shape[1], metric="ip", dtype="f32", expansion_add=_WIDTH, expansion_search=_WIDTH
         )
-        self._index.add(ids.astype(np.uint64), np.ascontiguousarray(vectors, dtype=np.float32))
+        # Several threads would make another graph each time, and so other candidates in another process.
+        self._index.add(ids.astype(np.uint64), np.ascontiguousarray(vectors, dtype=np.float32), threads=1)
 
     def search(self, queries: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
         """See `VectorIndex.search`."""
