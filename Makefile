@@ -20,8 +20,9 @@ help:  ## List the targets
 demo: $(VENV)/.installed  ## Annotate a news text with the bundled checkpoint
 	@$(BIN)/hf-corefel annotate examples/data/news.txt
 
+# The same random cases each time; pytest by itself draws new ones.
 test: $(VENV)/.installed-test  ## Run the tests (minutes)
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(BIN)/python -m pytest -n auto --dist loadfile --hypothesis-profile=ci
 
 matrix: test  ## Run the tests with the newest and the oldest supported generation of the Hugging Face libraries
 	$(MAKE) VENV=$(VENV)-oldest CONSTRAINTS=constraints-oldest.txt test

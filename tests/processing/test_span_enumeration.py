@@ -143,7 +143,15 @@ def test_given_spans_of_any_text(
         assert all(left <= right for left, right in pairwise(kept))
         assert (spans.end > spans.begin).all() and (spans.width > 0).all()
         assert all(text[b:e].strip() for b, e in kept)
-        assert all(not read(text[b:e]).text.strip() for b, e in dropped) or tokenizer is subwords_tokenizer
+        # "*" is read by itself, but is a mark of the list in "*0", where nothing of it is read.
+        reading = read(text)
+        shown = [
+            character
+            for b, e in dropped
+            for character, begin, end in zip(reading.text, reading.begin, reading.end, strict=True)
+            if begin < e and end > b
+        ]
+        assert not "".join(shown).strip() or tokenizer is subwords_tokenizer
 
 
 def test_given_spans_take_every_subword_that_they_touch(subwords_tokenizer: Any) -> None:
