@@ -1,11 +1,12 @@
 """Put the corpora that are there together as training and development documents, each under its own convention.
 
     python experiments/training_corpora.py --knowledge_base KB --dwie D --aida A --gum G --docred R --litbank L \
-        --gap P --passages passages.jsonl --out corpora/
+        --gap P --wikipedia dump.xml.bz2 --passages passages.jsonl --out corpora/
 
 writes ``train.jsonl`` and a ``dev.NAME.jsonl`` for each corpus, documents as `Document.to_dict()` gives them. The
-mention scope says what is wanted: ``named`` in DWIE and AIDA, with demonyms, roles, dates; ``entities`` in DocRED and
-in copies of DWIE and GUM without these; ``all`` in GUM, LitBank and GAP. ``Document.annotated`` says what is there.
+mention scope says what is wanted: ``named`` in DWIE and AIDA, with demonyms, roles, dates; ``entities`` in DocRED,
+Wikipedia's links and copies of DWIE and GUM without these; ``all`` in GUM, LitBank and GAP. ``Document.annotated``
+says what is there.
 
 What is held out: every tenth training article of DWIE, testa and testb of AIDA, dev and test of GUM, every second
 linked document of DocRED, every fifth file of LitBank, GAP's development set. Their test sets are not read.
@@ -24,6 +25,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
+
+from wikipedia_anchors import anchored_documents
 
 from hf_corefel import Cluster, Document, KnowledgeBase, Mention
 from hf_corefel.corpora import (
@@ -55,6 +58,7 @@ def main() -> None:
     for name in ("dwie", "aida", "gum", "docred", "litbank", "gap"):
         parser.add_argument(f"--{name}", type=Path, help=f"folder of {name}")
     parser.add_argument("--knowledge_base", required=True, help="tells the entities of Wikidata items")
+    parser.add_argument("--wikipedia", type=Path, nargs="*", default=[], help="dumps, whose links are trained on")
     parser.add_argument("--passages", type=Path, nargs="*", default=[], help="further training documents, .jsonl")
     parser.add_argument("--copies", nargs="*", default=[], metavar="CORPUS=N", help="how often; of 0.5 a random half")
     parser.add_argument("--seed", type=int, default=13)
@@ -98,6 +102,8 @@ def read_corpora(arguments: argparse.Namespace) -> tuple[dict[str, list[Document
     if arguments.gap:
         train["gap"] = list(gap(arguments.gap / "gap-validation.tsv"))
         held["gap"] = list(gap(arguments.gap / "gap-development.tsv"))
+    if arguments.wikipedia:
+        train["wikipedia"] = list(anchored_documents(arguments.wikipedia, kb))
     for path in arguments.passages:
         train[path.stem] = list(read_jsonl(path))
     return train, held

@@ -67,9 +67,10 @@ def test_mentions_and_clusters_come_in_reading_order() -> None:
     assert read_dwie_article(shuffled) == read_dwie_article(article())
 
 
-def test_an_empty_link_is_none() -> None:
-    concepts = [{"concept": number, "link": ""} for number in range(4)]
-    assert {entity for entity, _ in clusters(read_dwie_article(article(concepts=concepts)))} == {None}
+@pytest.mark.parametrize(("link", "entity"), [("", None), (" ", None), ("FIFA ", "FIFA")])
+def test_blanks_are_no_part_of_a_link(link: str, entity: str | None) -> None:
+    concepts = [{"concept": number, "link": link} for number in range(4)]
+    assert {found for found, _ in clusters(read_dwie_article(article(concepts=concepts)))} == {entity}
 
 
 def test_an_article_without_annotation() -> None:

@@ -197,7 +197,8 @@ def _annotation(
     for i, item in enumerate(_field(article, "concepts", list, where)):
         here = f"{where}: concepts[{i}]"
         concept = _field(item, "concept", int, here)
-        links[concept] = _field(item, "link", str, here) if item.get("link") else None
+        # An article links to "FIFA ", which is no other entity than FIFA.
+        links[concept] = (_field(item, "link", str, here).strip() or None) if item.get("link") else None
     members: dict[int, list[Mention]] = {}
     given: dict[tuple[int, int], list[Candidate]] = {}
     for i, item in enumerate(_field(article, "mentions", list, where)):
