@@ -12,15 +12,17 @@ import argparse
 import json
 import shutil
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
 # The scripts beside this one, also where this one is loaded by its path.
 sys.path.insert(0, str(Path(__file__).parent))
 
+import development_scores
 import fairness
 
-from hf_corefel import CorefELModel, CorefELProcessor, bundled_checkpoint
+from hf_corefel import CorefELModel, CorefELProcessor, bundled_checkpoint, load_pipeline
 from hf_corefel.evaluation import evaluate_corpus
 from hf_corefel.hub import BUNDLED, model_card_of_folder, save_fingerprint
 from hf_corefel.kb import read_jsonl
@@ -89,6 +91,10 @@ def main() -> None:
     parser.add_argument(
         "--without-test-surfaces", type=Path, required=True, help="knowledge base without DWIE's test-only surfaces"
     )
+    parser.add_argument(
+        "--development", type=Path, nargs="*", default=[], help="development documents of `training_corpora.py`"
+    )
+    parser.add_argument("--predictions", type=Path, help="where what is predicted of them is stored")
     parser.add_argument("--gap", type=Path, help="gap-development.tsv, to measure how pronouns and names are treated")
     parser.add_argument(
         "--descriptions",
@@ -116,6 +122,10 @@ def main() -> None:
         for corpus, options in _runs(arguments)
     ]
     (target / "more_scores.json").write_text(json.dumps(more, indent=1) + "\n", encoding="utf-8")
+    if arguments.development:
+        folder = arguments.predictions or Path(tempfile.mkdtemp())
+        development_scores.write_scores(load_pipeline(target), arguments.development, folder)
+        shutil.copy(folder / development_scores.SCORES, target)
     if arguments.gap is not None:
         measured = fairness.measure(fairness.annotator(target), arguments.gap)
         text = json.dumps(measured, indent=1, ensure_ascii=False)

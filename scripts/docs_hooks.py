@@ -8,13 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from hf_corefel.configuration.fields import FIELDS
-from hf_corefel.hub.score_tables import score_table
+from hf_corefel.hub.score_tables import development_table, score_table
 
 ROOT = Path(__file__).resolve().parents[1]
 SCORES = ROOT / "src" / "hf_corefel" / "checkpoints" / "minilm-l6" / "test_scores.json"
 MORE_SCORES = SCORES.with_name("more_scores.json")
 PLACES = tuple(f"<!-- scores:{name} -->" for name in ("headline", "all", "parts", "alias-table", "more", "pronouns"))
 
+# Not every checkpoint was scored on development documents.
+DEVELOPMENT = "<!-- scores:development -->"
+DEVELOPMENT_SCORES = SCORES.with_name("development_scores.json")
 CONFIGURATION = "<!-- configuration-fields -->"
 KNOWLEDGE_BASE = "<!-- scores:knowledge-base -->"
 WIDENED = ROOT / "experiments" / "wide_knowledge_base.json"
@@ -148,6 +151,9 @@ def filled(markdown: str) -> str:
     if KNOWLEDGE_BASE in markdown:
         steps = json.loads(WIDENED.read_text(encoding="utf-8"))
         markdown = markdown.replace(KNOWLEDGE_BASE, knowledge_base_sources(steps))
+    if DEVELOPMENT in markdown:
+        found = json.loads(DEVELOPMENT_SCORES.read_text("utf-8")) if DEVELOPMENT_SCORES.is_file() else None
+        markdown = markdown.replace(DEVELOPMENT, "Not measured yet." if found is None else development_table(found))
     if not any(place in markdown for place in PLACES):
         return markdown
     scores = json.loads(SCORES.read_text(encoding="utf-8"))

@@ -123,6 +123,21 @@ def test_how_people_are_treated_is_told() -> None:
     assert "| GAP" not in without and "linked to somebody |" in without
 
 
+def development_of(name: str) -> dict[str, Any]:
+    """What is measured on development documents of a corpus of the given name, and of one without links."""
+    found = {"documents": 3, "mention_scope": name, "mentions": 0.9, "coreference": 0.8}
+    links = {"el_m": 0.7, "el_h": 0.6, "candidate_recall": 0.5, "link_calibration_error": 0.04}
+    return {name: {**found, **links}, "novels": {**found, "mention_scope": None}}
+
+
+def test_development_documents_are_told_of() -> None:
+    card = model_card(CorefELConfig(), corpora=development_of("all"))
+    section = card.partition("## Scores on development documents of several corpora")[2]
+    assert "| all, all | 3 | 90.0% | 80.0% | 70.0% | 60.0% | 50.0% | 4.0% |" in section
+    assert "| novels | 3 | 90.0% | 80.0% |  |  |  |  |" in section
+    assert "several corpora" not in model_card(CorefELConfig())
+
+
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_records_beside_a_model_are_text(tiny_folder: Path, tmp_path: Path, hostile: str) -> None:
     (tmp_path / "config.json").symlink_to(tiny_folder / "config.json")
@@ -137,6 +152,7 @@ def test_records_beside_a_model_are_text(tiny_folder: Path, tmp_path: Path, host
     }
     more = [{**SCORES, "corpus": hostile, "table": hostile, "mention_scope": hostile}]
     files = {"test_scores": scores, "training_record": record, "more_scores": more, "fairness": fairness_of(hostile)}
+    files["development_scores"] = development_of(hostile)
     for name, content in files.items():
         (tmp_path / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
     facts = {"title": hostile, "base_model": hostile, "license": hostile, "language": hostile, "datasets": [hostile]}
@@ -164,6 +180,7 @@ def card_like(card: str, hostile: str) -> list[str]:
         "## Training",
         f"## Scores on {corpus} {corpus}, end to end",
         "## Scores on other corpora and in other ways",
+        "## Scores on development documents of several corpora",
         "## Pronouns, jobs and names",
         "## Limitations",
         "## Citation",
@@ -184,6 +201,7 @@ def test_numbers_of_records_are_numbers(tmp_path: Path, tiny_folder: Path) -> No
         ("test_scores.json", {**SCORES, "hard_cases": {"accuracy": 0.5, "mentions": "<b>"}}),
         ("knowledge_base/kb_config.json", {**KNOWLEDGE_BASE, "num_surfaces": "<b>"}),
         ("more_scores.json", [{**SCORES, "coreference": {"average_f1": "<b>"}}]),
+        ("development_scores.json", {"x": {**development_of("x")["x"], "el_m": "<b>"}}),
         ("fairness.json", {**fairness_of("x"), "gap": {"rows": "<b>"}}),
         ("fairness.json", {**fairness_of("x"), "jobs": {"usual": {"right": "<b>", "total": 1}}}),
     ):

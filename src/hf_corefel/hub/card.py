@@ -17,7 +17,7 @@ from ..utils.json_files import read_json
 from .card_examples import widget_examples
 from .card_facts import BUNDLED, CardFacts
 from .card_text import code_block, plain_text, python_literal, shell_command
-from .score_tables import fairness_table, score_table
+from .score_tables import development_table, fairness_table, score_table
 
 __all__ = ["BUNDLED", "CardFacts", "model_card", "model_card_of_folder", "point_card_to"]
 
@@ -57,6 +57,10 @@ F1, and the accuracy of hard cases. Where mentions are given, the model finds cl
 is the share of linked gold mentions that have their entity among their own candidates; gold share is that of spans with
 candidates that are gold mentions: the lower, the less the alias table gives away."""
 
+_DEVELOPMENT = """\
+F1 end to end, each corpus under its own mention scope, and the expected calibration error of links. The documents chose
+among models, and were not trained on."""
+
 _FAIRNESS = """\
 Short sentences written for this purpose (`experiments/fairness.py`): two people and a pronoun, with 24 jobs; strangers
 with names of ten origins; and, where it stands below, GAP. Equal treatment would show as equal shares; a stranger who
@@ -87,6 +91,7 @@ def model_card(
     hyper_parameters: Mapping[str, Any] | None = None,
     more_scores: Sequence[Mapping[str, Any]] = (),
     fairness: Mapping[str, Any] | None = None,
+    corpora: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> str:
     """The model card as text.
 
@@ -101,6 +106,7 @@ def model_card(
         hyper_parameters: Names and values; the options of the record's command when None.
         more_scores: What `evaluate_corpus` returned on other corpora or in other ways.
         fairness: What `experiments/fairness.py` measured.
+        corpora: What `experiments/development_scores.py` measured, by corpus.
     """
     facts, record = facts or CardFacts(), record or {}
     development = _without_prefix(development)
@@ -124,6 +130,8 @@ def model_card(
         parts += ["## Scores on other corpora and in other ways", _MORE_SCORES, score_table(more_scores)]
     if any(name in development for name in _SCORES):
         parts += ["## Scores on development documents", _table(_rows(development))]
+    if corpora:
+        parts += ["## Scores on development documents of several corpora", _DEVELOPMENT, development_table(corpora)]
     if fairness:
         parts += ["## Pronouns, jobs and names", _FAIRNESS, fairness_table(fairness)]
     limits = [f"- {limit}" for limit in facts.limitations]
@@ -136,8 +144,8 @@ def model_card(
 def model_card_of_folder(folder: str | Path, *, facts: CardFacts | None = None, repo_id: str | None = None) -> str:
     """The card of a saved model, from its configuration and whatever records lie beside it.
 
-    These are ``knowledge_base/kb_config.json``, ``training_record.json``, ``test_scores.json``, ``more_scores.json``
-    and ``fairness.json``.
+    These are ``knowledge_base/kb_config.json``, ``training_record.json``, ``test_scores.json``, ``more_scores.json``,
+    ``development_scores.json`` and ``fairness.json``.
 
     Raises:
         OSError: When there is no configuration.
@@ -179,6 +187,7 @@ def model_card_of_folder(folder: str | Path, *, facts: CardFacts | None = None, 
         hyper_parameters=record.get("hyper_parameters") if record else None,
         more_scores=read("more_scores.json", score_table) or (),
         fairness=read("fairness.json", fairness_table),
+        corpora=read("development_scores.json", development_table),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from .card_text import plain_text
 
-__all__ = ["fairness_table", "score_table"]
+__all__ = ["development_table", "fairness_table", "score_table"]
 
 _HEADER = (
     "| corpus | mentions | given | coreference | EL_m | EL_h | hard cases | candidate recall | gold share |",
@@ -42,6 +42,25 @@ def _row(run: Mapping[str, Any]) -> str:
         share,
     )
     return f"| {' | '.join(cells)} |"
+
+
+def development_table(scores: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return a Markdown table of what `experiments/development_scores.py` measured, with a row a corpus.
+
+    Args:
+        scores: By corpus, as that script writes them; those of links only where the corpus has some.
+    """
+    rows = [
+        "| development texts of | documents | mentions | coreference | EL_m | EL_h | candidate recall | link error |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for name, found in scores.items():
+        scope = "" if found["mention_scope"] is None else f", {plain_text(found['mention_scope'])}"
+        names = ("coreference", "el_m", "el_h", "candidate_recall", "link_calibration_error")
+        cells = [f"{found[key]:.1%}" if key in found else "" for key in names]
+        documents, mentions = f"{found['documents']:d}", f"{found['mentions']:.1%}"
+        rows.append(f"| {' | '.join([plain_text(name) + scope, documents, mentions, *cells])} |")
+    return "\n".join(rows)
 
 
 def fairness_table(scores: Mapping[str, Any]) -> str:
