@@ -15,6 +15,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -92,7 +93,7 @@ def test_what_goes_wrong_comes_back_as_a_value(tmp_path: Path, monkeypatch: pyte
     assert isinstance(found, OSError)
     Path("out", "manifest.journal").unlink()
     (found,) = items(iter([_ShardActor(job)(table)]))
-    assert str(found) == "out: not the same folder on every machine of the cluster; name one that is"
+    assert str(found) == "out: not the same folder on all machines of the cluster; name one that is"
     job.place = str(tmp_path / "elsewhere")
     ((found, _),) = items(_read(None, job))
     assert "elsewhere: not to be found on every machine of the cluster (No such file" in str(found)
@@ -126,18 +127,23 @@ def test_what_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     out = tmp_path / "out"
     os.mkfifo(tmp_path / "pipe.jsonl")
     cases: list[tuple[Any, dict[str, Any], str]] = [
-        (iter([{"text": "a"}]), {}, "a stream is read by engine='local'"),
-        (["-"], {}, "this can be read here only; write it to a file"),
-        ([str(tmp_path / "pipe.jsonl")], {}, "this can be read here only"),
+        (iter([{"text": "a"}]), {}, "engine local reads streams"),
+        (["-"], {}, "engine ray reads files and folders that all machines see; write it to one first"),
+        ([str(tmp_path / "pipe.jsonl")], {}, "engine ray reads files and folders"),
         ([{"text": "a"}], {"workers": 0}, "workers: engine ray needs at least 1, got 0"),
         ([{"text": "a"}], {"engine": "rays"}, "engine: expected one of local, ray, got 'rays'"),
     ]
-    for inputs, options, message in cases:
-        with pytest.raises(BulkError, match=message):
-            annotate_many(inputs, out, **{"engine": "ray", "workers": 2, **options})
+    with pytest.MonkeyPatch.context() as context:
+        if importlib.util.find_spec("ray") is None:
+            context.setitem(sys.modules, "ray", ModuleType("ray"))
+            context.setitem(sys.modules, "ray.data", ModuleType("ray.data"))
+        for inputs, options, message in cases:
+            with pytest.raises(BulkError, match=message):
+                annotate_many(inputs, out, **{"engine": "ray", "workers": 2, **options})
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(BulkError, match=r"it needs the package ray .*pip install 'hf-corefel\[ray\]'"):
         annotate_many([{"text": "a"}], out, engine="ray")
+    assert not out.exists()
 
 
 RAY = ["--engine", "ray", "--workers", "2"]

@@ -19,6 +19,7 @@ from .attempts import MOST_FALSE_STARTS, Attempts, false_start
 from .inputs import Inputs
 from .job_folder import JobFolder, ShardEntry
 from .progress import JobProgress, Meter
+from .ray_engine import RayJob, check_for_ray
 from .shards import FORMATS_OF_SHARDS, ShardWorker, cut_and_checked
 from .sources import Reading
 
@@ -140,14 +141,14 @@ def annotate_many(
             raise BulkError(f"{name}: expected a whole number of at least {least}, got {value!r}")
     if engine not in ENGINES:
         raise BulkError(f"engine: expected one of {', '.join(ENGINES)}, got {engine!r}")
-    if engine == "ray" and not workers:
-        raise BulkError("workers: engine ray needs at least 1, got 0")
     if pipeline is not None and workers:
         raise BulkError("pipeline: one that is there already stays in this process; give workers=0, or a model")
     model = None if model is None else str(model)
     folder, said = Path(output), {name: value for name, value in parameters.items() if value is not None}
     options = dict(loading or {})
     source = Inputs(inputs, reading or Reading(), ExtraFields(say), without=folder)
+    if engine == "ray":
+        check_for_ray(source, workers)
     begun_for = {
         "inputs": source.names,
         "model": model,
@@ -231,8 +232,6 @@ class _Run:
 
     def _on_ray(self, source: Inputs, shard_size: int, workers: int) -> Generator[ShardEntry, None, None]:
         """What is done by actors of a cluster, of which is known what they have finished."""
-        from .ray_engine import RayJob
-
         job = RayJob(source, shard_size, self._known(), self._worker)
         self._meter.start()
         for outcome in job.outcomes(workers):

@@ -27,10 +27,41 @@ from .job_folder import JOURNAL_FILE, ShardEntry, unfinished
 from .shards import Cut, ShardWorker, cut_and_checked
 from .sources import STDIN
 
-__all__ = ["Outcome", "RayJob"]
+__all__ = ["Outcome", "RayJob", "check_for_ray"]
 
 # The column of what is handed from step to step, pickled: a row each.
 _COLUMN = "item"
+
+
+def check_for_ray(source: Inputs, workers: int) -> None:
+    """Raise an error about a job that cannot be done on a cluster.
+
+    Raises:
+        BulkError: When there is no Ray or no worker, or only this process can read an input.
+    """
+    _ray()
+    if not workers:
+        raise BulkError("workers: engine ray needs at least 1, got 0")
+    if not isinstance(source.given, list | tuple):
+        raise BulkError("inputs: engine ray reads names of files, or a list of documents; engine local reads streams")
+    for name in source.names or ():
+        if name == STDIN or (os.path.exists(name) and not os.path.isfile(name) and not os.path.isdir(name)):
+            raise BulkError(
+                f"{name}: engine ray reads files and folders that all machines see; write it to a file first"
+            )
+
+
+def _ray() -> Any:
+    # Set before it is imported: nobody is told of what is run.
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    # Nor is standard error of what its parts tell each other.
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
+    try:
+        import ray
+        import ray.data
+    except ImportError as error:
+        raise BulkError(f"engine ray: it needs the package ray ({error}): pip install 'hf-corefel[ray]'") from error
+    return ray
 
 
 class Outcome(NamedTuple):
@@ -60,9 +91,6 @@ class RayJob:
         shard_size: Documents of a shard.
         known: Hashes of the shards that are done, by their numbers.
         worker: Annotates shards.
-
-    Raises:
-        BulkError: When the inputs are a stream, which only this process can read.
     """
 
     source: Inputs
@@ -73,9 +101,6 @@ class RayJob:
     """The folder that relative names start from."""
     run: str = field(default_factory=lambda: uuid4().hex)
 
-    def __post_init__(self) -> None:
-        _check_can_be_read_elsewhere(self.source)
-
     def outcomes(self, workers: int) -> Iterator[Outcome]:
         """Yield the shards as they are done, in any order.
 
@@ -83,8 +108,8 @@ class RayJob:
             workers: How many actors.
 
         Raises:
-            BulkError: When Ray is not installed or ends the job, a model cannot be loaded, or the inputs are not those
-                that the job was begun with.
+            BulkError: When there is no cluster or Ray ends the job, a model cannot be loaded, or the inputs are not
+                those that the job was begun with.
             OSError: When a file cannot be written.
         """
         with _connected(workers) as ray, _settled(ray):
@@ -168,7 +193,9 @@ class _ShardActor:
             return Outcome(shard.number, cut.read, cut.fraction, None, tuple(said))
         job.enter()
         if not (job.worker.folder / JOURNAL_FILE).exists():
-            raise BulkError(f"{job.worker.folder}: not the same folder on every machine of the cluster; name one that is")
+            raise BulkError(
+                f"{job.worker.folder}: not the same folder on every machine of the cluster; name one that is"
+            )
         file = AttemptsFile(unfinished(job.worker.folder / f"attempts-{shard.number:06d}", job.run))
         file.begin()
         if file.false_starts >= MOST_FALSE_STARTS:
@@ -195,19 +222,6 @@ def _row(item: Any) -> Any:
     return pa.table({_COLUMN: pa.array([pickle.dumps(item)], pa.large_binary())})
 
 
-def _check_can_be_read_elsewhere(source: Inputs) -> None:
-    if not isinstance(source.given, list | tuple):
-        raise BulkError(
-            "inputs: a cluster reads names of files, or a list of documents; a stream is read by engine='local'"
-        )
-    for name in source.names or ():
-        if name == STDIN or (os.path.exists(name) and not os.path.isfile(name) and not os.path.isdir(name)):
-            raise BulkError(
-                f"{name}: the machines of a cluster read files and folders, and this can be read here only; write it to a "
-                "file"
-            )
-
-
 def _items(steps: Any) -> Iterator[Any]:
     """What the last step of a dataset gives, as soon as it does."""
     rows = iter(steps.iter_batches(batch_size=1, batch_format="pyarrow", prefetch_batches=0))
@@ -226,15 +240,7 @@ def _items(steps: Any) -> Iterator[Any]:
 @contextmanager
 def _connected(workers: int) -> Iterator[Any]:
     """Give the module of Ray, connected to a cluster: that of this process, of RAY_ADDRESS, or a new one here."""
-    # Set before it is imported: nobody is told of what is run.
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    # Nor is standard error of what its parts tell each other.
-    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
-    try:
-        import ray
-        import ray.data
-    except ImportError as error:
-        raise BulkError(f"engine ray: it needs the package ray ({error}): pip install 'hf-corefel[ray]'") from error
+    ray = _ray()
     if ray.is_initialized():
         yield ray
         return
