@@ -21,7 +21,12 @@ def begin(folder: Path, *options: str, seconds: float = 0.0) -> subprocess.Popen
     return subprocess.Popen(
         [sys.executable, str(DRIVER), *COMMAND, *options],
         cwd=folder,
-        env={**os.environ, "SECONDS_A_DOCUMENT": str(seconds)},
+        env={
+            **os.environ,
+            "SECONDS_A_DOCUMENT": str(seconds),
+            # Processes of other engines import the driver from there.
+            "PYTHONPATH": os.pathsep.join([str(DRIVER.parent), os.environ.get("PYTHONPATH", "")]),
+        },
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,

@@ -128,7 +128,7 @@ def test_what_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     os.mkfifo(tmp_path / "pipe.jsonl")
     cases: list[tuple[Any, dict[str, Any], str]] = [
         (iter([{"text": "a"}]), {}, "engine local reads streams"),
-        (["-"], {}, "engine ray reads files and folders that all machines see; write it to one first"),
+        (["-"], {}, "engine ray reads files and folders that all machines see; write it to a file first"),
         ([str(tmp_path / "pipe.jsonl")], {}, "engine ray reads files and folders"),
         ([{"text": "a"}], {"workers": 0}, "workers: engine ray needs at least 1, got 0"),
         ([{"text": "a"}], {"engine": "rays"}, "engine: expected one of local, ray, got 'rays'"),
@@ -184,7 +184,7 @@ def test_actors_that_are_killed(tmp_path: Path, whole: dict[str, bytes]) -> None
     for pid in set(readers(tmp_path)) - {first[0]}:
         os.kill(pid, signal.SIGKILL)
     status, said = finish(running)
-    assert status == 1 and "60 documents, 2 failed" in said and said.count("\n") == 2, said
+    assert status == 1 and "60 documents, 2 failed" in said, said
     assert len(readers(tmp_path)) >= 4
     assert content(tmp_path) == whole
 
@@ -217,7 +217,9 @@ def test_a_driver_that_is_stopped(tmp_path: Path, whole: dict[str, bytes], how: 
     if how == signal.SIGKILL:
         assert status == -how
     else:
-        assert (status, said.count("\n")) == (128 + how, 1) and "go on by the same command with --resume" in said, said
+        assert status == 128 + how and "Traceback" not in said and "go on by the same command with --resume" in said, (
+            said
+        )
     stopped = {name: data for name, data in content(tmp_path).items() if ".part-" not in name}
     assert "manifest.json" not in stopped
     assert all(whole[name] == data for name, data in stopped.items() if name.endswith(".jsonl"))

@@ -194,7 +194,7 @@ class _ShardActor:
         job.enter()
         if not (job.worker.folder / JOURNAL_FILE).exists():
             raise BulkError(
-                f"{job.worker.folder}: not the same folder on every machine of the cluster; name one that is"
+                f"{job.worker.folder}: not the same folder on all machines of the cluster; name one that is"
             )
         file = AttemptsFile(unfinished(job.worker.folder / f"attempts-{shard.number:06d}", job.run))
         file.begin()
