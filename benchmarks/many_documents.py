@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 os.environ["OMP_NUM_THREADS"] = "1"
 
-from hf_corefel import annotate_many, load_pipeline
+from hf_corefel import annotate_many
 from hf_corefel.bulk.inputs import Inputs
 from hf_corefel.bulk.job import SHARD_SIZE
 from hf_corefel.bulk.shards import cut_and_checked
@@ -82,6 +82,8 @@ def memory() -> tuple[float, float]:
 
 def measure(words: int, documents: int, model: str | None, folder: Path) -> Figures:
     """The figures of documents of so many words."""
+    from hf_corefel import load_pipeline
+
     file = folder / "in.jsonl"
     lines = [json.dumps({"id": number, "text": text_of(words, number)}) + "\n" for number in range(documents)]
     file.write_text("".join(lines), encoding="utf-8")
