@@ -31,6 +31,7 @@ from hf_corefel.bulk.sources import Reading
 from hf_corefel.documents import AnnotatedDocument, Document
 from hf_corefel.documents.extra_fields import ExtraFields
 
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs pipes and signals")
 needs_ray = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="needs the package ray")
 
 

@@ -250,16 +250,21 @@ def _connected(workers: int) -> Iterator[Any]:
     with ExitStack() as stack:
         quiet: dict[str, Any] = {"logging_level": logging.CRITICAL, "log_to_driver": False}
         stack.callback(ray.shutdown)
-        address = os.environ.get("RAY_ADDRESS") or "local"
+        address, told = os.environ.get("RAY_ADDRESS") or "local", False
         try:
             # Not one that happens to run here, for it may be another job's and end with it.
             ray.init(
                 address, **quiet, **({"num_cpus": workers, "include_dashboard": False} if address == "local" else {})
             )
+        except SystemExit:  # its own answer to SIGTERM
+            told = True
         except Exception as error:
             raise BulkError(f"engine ray: cannot connect to the cluster {address!r} (RAY_ADDRESS): {error}") from error
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
+        finally:
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+        if told:
+            signal.raise_signal(signal.SIGTERM)
         yield ray
 
 
