@@ -262,7 +262,8 @@ def _connected(workers: int) -> Iterator[Any]:
             raise BulkError(f"engine ray: cannot connect to the cluster {address!r} (RAY_ADDRESS): {error}") from error
         finally:
             for number, handler in handlers.items():
-                signal.signal(number, handler)
+                if handler is not None:  # one that was not set by Python
+                    signal.signal(number, handler)
         if told:
             signal.raise_signal(signal.SIGTERM)
         yield ray
