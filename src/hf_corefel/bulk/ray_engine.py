@@ -275,16 +275,17 @@ def _settled(ray: Any) -> Iterator[None]:
     log = logging.getLogger("ray.data")
     level = log.level
     context = ray.data.DataContext.get_current()
-    wanted = {
+    wanted: dict[str, Any] = {
         # Rows would be gathered until there are many megabytes.
         "target_max_block_size": 1,
         "enable_progress_bars": False,
         "print_on_execution_start": False,
     }
-    before = {name: getattr(context, name) for name in wanted}
+    # Releases differ in what they say.
+    before = {name: getattr(context, name) for name in wanted if hasattr(context, name)}
     log.setLevel(logging.CRITICAL + 1)
-    for name, value in wanted.items():
-        setattr(context, name, value)
+    for name in before:
+        setattr(context, name, wanted[name])
     try:
         yield
     finally:
