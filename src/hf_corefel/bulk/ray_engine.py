@@ -113,7 +113,8 @@ class RayJob:
             OSError: When a file cannot be written.
         """
         with _connected(workers) as ray, _settled(ray):
-            actors = ray.data.ActorPoolStrategy(size=workers)
+            # Not more at an actor than it is at: what waits behind a slow shard could be done by others.
+            actors = ray.data.ActorPoolStrategy(size=workers, max_tasks_in_flight_per_actor=1)
             resources = {"num_gpus": 1} if str(self.worker.annotator.loading.get("device")).startswith("cuda") else {}
             # No CPU for the reader: it has little to do, and must not be one with the actors, as steps alike become.
             steps = ray.data.from_items([{"job": 0}]).map_batches(
