@@ -1,11 +1,12 @@
 """Runs ``hf-corefel`` with a model that does what texts say, in worker processes too, which import this file again.
 
 A text that is ``error`` cannot be annotated; ``kill`` ends the process that reads it; ``wait`` waits as long as there
-is a file ``hold``.
+is a file ``hold``. Where there is a folder ``pids``, it gets a file of the name of each process that reads.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
@@ -22,6 +23,8 @@ def annotate(documents: list[Document], batch_size: int | None = None, **asked: 
     found = []
     for document in documents:
         time.sleep(PAUSE)
+        if os.path.isdir("pids"):
+            open(f"pids/{os.getpid()}", "w").close()
         while document.text == "wait" and os.path.exists("hold"):
             time.sleep(0.01)
         if document.text == "kill":
@@ -33,11 +36,21 @@ def annotate(documents: list[Document], batch_size: int | None = None, **asked: 
     return found
 
 
-fake = ModuleType("hf_corefel.pipeline_corefel")
-fake.load_pipeline = lambda model=None, **options: annotate  # type: ignore[attr-defined]
-sys.modules[fake.__name__] = fake
+def put_in_place() -> None:
+    """Puts the model in the place of real ones; a process of Ray is told to call it, others do as they import this."""
+    fake = ModuleType("hf_corefel.pipeline_corefel")
+    fake.load_pipeline = lambda model=None, **options: annotate  # type: ignore[attr-defined]
+    sys.modules[fake.__name__] = fake
+
+
+put_in_place()
 
 if __name__ == "__main__":
     from hf_corefel.cli import main
 
+    if "ray" in sys.argv:
+        # Takes the description of all processes of a job, which whoever starts it may give.
+        os.environ["RAY_JOB_CONFIG_JSON_ENV_VAR"] = json.dumps(
+            {"runtime_env": {"worker_process_setup_hook": "job_driver.put_in_place"}}
+        )
     main()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import pickle
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from hf_corefel.bulk import Annotator, BulkError, ColumnAnnotator, annotate_frames
+from hf_corefel.bulk.engines import _kept
 
 COLUMNS = {
     "id": ["a", "b", "c"],
@@ -48,6 +50,55 @@ def test_columns_and_frames(tiny_folder: Path, expected: list[Any]) -> None:
         check(found, expected)
     with pytest.raises(BulkError, match="there is no column 'text'"):
         ColumnAnnotator()(COLUMNS)
+    with pytest.raises(BulkError, match="there is a column 'error' already"):
+        ColumnAnnotator(text_column="body")({**COLUMNS, "error": ["", "", ""]})
+
+
+def test_frames_as_spark_makes_them(tiny_folder: Path, expected: list[Any]) -> None:
+    """Arrow's batches as pandas: gaps make floats of whole numbers, lists are arrays, and batches may be empty."""
+    import pandas as pd
+    import pyarrow as pa
+
+    columns = {
+        "id": pa.array([7, None, 9], pa.int64()),
+        "text": [COLUMNS["body"][0], None, COLUMNS["body"][2]],
+        "mentions": pa.array([None, None, [[0, 6]]], pa.list_(pa.list_(pa.int32()))),
+        "made": pa.array([0, None, 1], pa.timestamp("us")),
+        "bytes": [b"a", None, b"\xff"],
+        "flag": [True, None, False],
+    }
+    batch = pa.RecordBatch.from_pydict(columns)
+    frames = [batch.to_pandas(), batch.slice(0, 0).to_pandas(), batch.to_pandas()]
+    before = [frame.copy() for frame in frames]
+    _kept.cache_clear()
+    options: dict[str, Any] = {"model": str(tiny_folder), "parameters": {"types": ["person", "place"]}}
+    found = list(annotate_frames(iter(frames), **options)) + list(annotate_frames(iter(frames[:1]), **options))
+    for frame, given in zip(found, [*before, before[0]], strict=True):
+        pd.testing.assert_frame_equal(frame.drop(columns=["result", "error"]), given)
+        assert len(frame) in (0, 3)
+    first, second, third = found[0]["result"]
+    assert (json.loads(first)["id"], second, json.loads(third)["id"]) == (7, "", 9)
+    assert "text" in found[0]["error"][1] and list(found[3]["error"]) == list(found[0]["error"])
+    assert _kept.cache_info().misses == 1, "a process loads the pipeline once"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="needs the package ray")
+def test_map_batches(tiny_folder: Path, expected: list[Any]) -> None:
+    import ray
+
+    ray.init("local", num_cpus=2, include_dashboard=False, log_to_driver=False)
+    try:
+        rows = [{name: values[number] for name, values in COLUMNS.items()} for number in range(3)]
+        options = {"text_column": "body", "model": str(tiny_folder)}
+        actors = ray.data.ActorPoolStrategy(size=2)
+        mapped = ray.data.from_items(rows).map_batches(
+            ColumnAnnotator, fn_constructor_kwargs=options, batch_size=1, compute=actors
+        )
+        found = sorted(mapped.take_all(), key=lambda row: row["id"])
+    finally:
+        ray.shutdown()
+    check({name: [row[name] for row in found] for name in found[0]}, expected)
 
 
 @pytest.mark.parametrize("processes", [None, 2])

@@ -6,22 +6,17 @@ import json
 import os
 import random
 import signal
-import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
+from driven_jobs import COMMAND, begin, content, finish, ids_of, wait_for, write_input
 from hf_corefel.cli import app
 from job_stopping import stop_at_every_step
 
-DRIVER = Path(__file__).with_name("job_driver.py")
-SECONDS = 300
-COMMAND = ["annotate", "in.jsonl", "-o", "out", "--shard-size", "5"]
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs fork and signals")
 
 
@@ -43,43 +38,6 @@ def test_stopped_at_every_step(tmp_path: Path, how: str, kind: str) -> None:
     found = stop_at_every_step(tmp_path / "out", how, kind)
     assert len(found) >= (7 if how.startswith("cut") else 20)
     assert [item for item in found if item[1] or item[2]] == []
-
-
-def begin(folder: Path, *options: str, seconds: float = 0.0) -> subprocess.Popen[str]:
-    """Begins the command in a folder, in a process group of its own as a shell does."""
-    return subprocess.Popen(
-        [sys.executable, str(DRIVER), *COMMAND, *options],
-        cwd=folder,
-        env={**os.environ, "SECONDS_A_DOCUMENT": str(seconds)},
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-
-
-def finish(process: subprocess.Popen[str]) -> tuple[int, str]:
-    _, said = process.communicate(timeout=SECONDS)
-    return process.returncode, said
-
-
-def write_input(folder: Path, texts: list[str]) -> None:
-    lines = (json.dumps({"id": f"d{number}", "text": text}) + "\n" for number, text in enumerate(texts))
-    (folder / "in.jsonl").write_text("".join(lines))
-
-
-def content(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in (folder / "out").iterdir()}
-
-
-def wait_for(condition: Callable[[], Any]) -> None:
-    end = time.monotonic() + SECONDS
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)
-
-
-def ids_of(found: dict[str, bytes]) -> list[str]:
-    return [json.loads(line)["id"] for name in sorted(found) if "jsonl" in name for line in found[name].splitlines()]
 
 
 def test_stopped_kindly_and_gone_on_with_by_other_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +82,13 @@ def test_a_folder_is_read_in_the_order_of_names_without_hidden_files(tmp_path: P
     for name in ("b/2.txt", "b/1.txt", "a.txt", ".hidden.txt", ".git/x.txt", "out/3.txt"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(name)
-    found = read_documents(str(tmp_path), without=tmp_path / "out")
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "a.pipe")  # opening it would wait for a writer
+    (tmp_path / "gone.txt").symlink_to("nowhere")
+    found = list(read_documents(str(tmp_path), without=tmp_path / "out"))
+    assert [str(item) for item in found if isinstance(item, UnreadableInputError)] == [
+        f"{tmp_path / 'gone.txt'}: No such file or directory"
+    ]
     assert [item.text for item in found if isinstance(item, Document)] == ["a.txt", "b/1.txt", "b/2.txt"]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
@@ -15,12 +16,15 @@ from .annotator import Annotator, BulkError, Failure
 
 __all__ = ["ColumnAnnotator", "annotate_frames"]
 
+_ADDED = ("result", "error")
+
 
 class ColumnAnnotator:
     """Adds results to batches of columns, as `datasets.Dataset.map` gives them, or as arrays of numpy.
 
     A batch gets the columns ``result``, the result as JSON, and ``error``; one of both is empty in each row. So the
     schema is the same for any documents. The pipeline is loaded with the first batch of a process, or by an actor.
+    A document that cannot be annotated costs no other, unless it ends the process.
 
     Args:
         text_column: The column of the texts. Those that a document has besides, such as ``id``, are read too.
@@ -39,11 +43,15 @@ class ColumnAnnotator:
         """Return the columns of a batch, and those of its results.
 
         Raises:
-            BulkError: When there is no column of texts, or the pipeline cannot be loaded.
+            BulkError: When there is no column of texts, or one that is called as those of results are; or when the
+                pipeline cannot be loaded.
         """
         columns = {name: batch[name] for name in batch}
         if self._text_column not in columns:
             raise BulkError(f"there is no column {self._text_column!r}; text_column names that of the texts")
+        for name in _ADDED:
+            if name in columns:
+                raise BulkError(f"there is a column {name!r} already, which would be replaced; rename it")
         values = {name: plain(list(column)) for name, column in columns.items()}
         rows = [dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)]
         read = [self._document(row) for row in rows]
@@ -78,22 +86,18 @@ def annotate_frames(frames: Iterable[Any], *, text_column: str = "text", **optio
     Example:
         >>> from functools import partial
         >>> from hf_corefel.bulk import annotate_frames
-        >>> schema = "id string, text string, result string, error string"
-        >>> frame.mapInPandas(partial(annotate_frames, model="my/model"), schema)  # doctest: +SKIP
+        >>> annotate = partial(annotate_frames, model="my/model")
+        >>> frame.mapInPandas(annotate, "id string, text string, result string, error string")  # doctest: +SKIP
     """
-    import pandas as pd
-
-    annotate = _kept(text_column, tuple(sorted((name, _hashable(value)) for name, value in options.items())))
+    annotate = _kept(pickle.dumps((text_column, options)))
     for frame in frames:
-        yield pd.DataFrame(annotate({name: frame[name].tolist() for name in frame.columns}))
-
-
-def _hashable(value: Any) -> Any:
-    return tuple(sorted(value.items())) if isinstance(value, Mapping) else value
+        found = annotate({name: frame[name].tolist() for name in frame.columns})
+        # Of the other columns, a copy might have other types.
+        yield frame.assign(**{name: found[name] for name in _ADDED})
 
 
 @lru_cache(maxsize=1)
-def _kept(text_column: str, options: tuple[tuple[str, Any], ...]) -> ColumnAnnotator:
-    """The annotator of this process."""
-    given = {name: dict(value) if name in ("loading", "parameters") else value for name, value in options}
+def _kept(options: bytes) -> ColumnAnnotator:
+    """The annotator of this process; what is the same comes as an object of its own with each task."""
+    text_column, given = pickle.loads(options)
     return ColumnAnnotator(text_column=text_column, **given)

@@ -30,6 +30,9 @@ class Inputs:
         without: A folder that is not read.
 
     Attributes:
+        given: Names of inputs, or documents.
+        reading: How inputs are read.
+        without: A folder that is not read.
         names: What was given, as names; None for documents.
 
     Raises:
@@ -37,11 +40,11 @@ class Inputs:
     """
 
     def __init__(self, given: Given | Iterable[Given], reading: Reading, extra: ExtraFields, *, without: Path) -> None:
-        self._reading, self._extra, self._without = reading, extra, without.resolve()
+        self.reading, self.without, self._extra = reading, without.resolve(), extra
         listed = [given] if isinstance(given, str | Path) else given
         if isinstance(listed, Document | Mapping) or not isinstance(listed, Iterable):
             raise BulkError("inputs: expected names of files, or many documents; put a single one into a list")
-        self._given: Iterable[Given] = listed
+        self.given: Iterable[Given] = listed
         self.names: list[str] | None = None
         if isinstance(listed, list | tuple) and all(isinstance(item, str | Path) for item in listed):
             if not listed:
@@ -54,6 +57,10 @@ class Inputs:
         self._total = sum(self._sizes) if self._sizes is not None else 0
         self._read = 0  # bytes of the files that are read to their ends
         self._watch = Watch()
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What is open, and who is told of it, stays in this process.
+        return {name: getattr(self, name) for name in ("given", "reading", "without", "names")}
 
     @property
     def fraction(self) -> float | None:
@@ -69,10 +76,10 @@ class Inputs:
             return None
 
     def _files(self, name: str) -> Iterator[str]:
-        yield from files_of(name, self._without) if os.path.isdir(name) and not is_dataset(name) else [name]
+        yield from files_of(name, self.without) if os.path.isdir(name) and not is_dataset(name) else [name]
 
     def __iter__(self) -> Iterator[Document | Failure]:
-        for number, item in enumerate(self._given, 1):
+        for number, item in enumerate(self.given, 1):
             if isinstance(item, str | Path):
                 yield from self._documents(str(item))
             else:
@@ -80,7 +87,7 @@ class Inputs:
 
     def _documents(self, name: str) -> Iterator[Document | Failure]:
         for file in self._files(name):
-            for found in read_documents(file, self._reading, self._extra, without=self._without, watch=self._watch):
+            for found in read_documents(file, self.reading, self._extra, without=self.without, watch=self._watch):
                 if not isinstance(found, UnreadableInputError):
                     yield found
                 elif found.passing:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,21 +15,21 @@ from ..documents.extra_fields import ExtraFields
 from ..utils.worker_processes import Task, completed, why_ended
 from ..version import __version__
 from .annotator import MAX_DOCUMENT_WORDS, Annotator, BulkError
+from .attempts import MOST_FALSE_STARTS, Attempts, false_start
 from .inputs import Inputs
 from .job_folder import JobFolder, ShardEntry
 from .progress import JobProgress, Meter
-from .shards import FORMATS_OF_SHARDS, ShardWorker, cut
+from .ray_engine import RayJob, check_for_ray
+from .shards import FORMATS_OF_SHARDS, ShardWorker, cut_and_checked
 from .sources import Reading
 
-__all__ = ["SHARD_SIZE", "BulkReport", "annotate_many"]
+__all__ = ["ENGINES", "SHARD_SIZE", "BulkReport", "annotate_many"]
 
 SHARD_SIZE = 1000
 """Documents of a shard unless told otherwise."""
 _BATCH_SIZE = 16
-# How often a document may end the worker that reads it by itself: the first time may have been by chance.
-_MOST_DEATHS = 2
-# How often workers may be ended before they read anything.
-_MOST_FALSE_STARTS = 3
+ENGINES = ("local", "ray")
+"""What annotates: processes of this machine, or actors of a cluster of Ray."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +67,7 @@ def annotate_many(
     model: str | Path | None = None,
     workers: int = 1,
     resume: bool = False,
+    engine: str = "local",
     format: str = "jsonl",
     shard_size: int = SHARD_SIZE,
     batch_size: int | None = None,
@@ -102,6 +103,9 @@ def annotate_many(
             says how many). 0 annotates in this process.
         resume: Goes on with what an earlier run has begun in the folder with the same inputs and options; begins where
             there is none.
+        engine: ``local``, or ``ray`` for actors of Ray Data (extra ``ray``) in the cluster that this process is
+            connected to, or that RAY_ADDRESS names, or in one that is started here. Its machines see inputs, output and
+            model under the same names. The results are the same, and either goes on with what the other has begun.
         format: ``jsonl``, ``jsonl.gz`` or ``parquet``.
         shard_size: Documents of a shard.
         batch_size: Documents that the model reads at once, where it reads several; 16 when None.
@@ -135,12 +139,16 @@ def annotate_many(
     for name, value, least in (("workers", workers, 0), ("shard_size", shard_size, 1), ("batch_size", batch_size, 1)):
         if value is not None and (not isinstance(value, int) or value < least):
             raise BulkError(f"{name}: expected a whole number of at least {least}, got {value!r}")
+    if engine not in ENGINES:
+        raise BulkError(f"engine: expected one of {', '.join(ENGINES)}, got {engine!r}")
     if pipeline is not None and workers:
         raise BulkError("pipeline: one that is there already stays in this process; give workers=0, or a model")
     model = None if model is None else str(model)
     folder, said = Path(output), {name: value for name, value in parameters.items() if value is not None}
     options = dict(loading or {})
     source = Inputs(inputs, reading or Reading(), ExtraFields(say), without=folder)
+    if engine == "ray":
+        check_for_ray(source, workers)
     begun_for = {
         "inputs": source.names,
         "model": model,
@@ -157,7 +165,7 @@ def annotate_many(
     with JobFolder.held(folder, begun_for, resume=resume) as job:
         run = _Run(job, worker, Meter(progress), say)
         try:
-            return run.do(source, shard_size, workers)
+            return run.do(source, shard_size, workers, engine)
         except (KeyboardInterrupt, OSError) as error:
             done = sum(entry.documents for entry in job.entries.values())
             error.add_note(f"{done:,} documents are done in {folder}; go on by the same command with --resume")
@@ -170,22 +178,19 @@ class _Run:
     def __init__(self, job: JobFolder, worker: ShardWorker, meter: Meter, say: Callable[[str], None] | None) -> None:
         self._job, self._worker, self._meter = job, worker, meter
         self._say, self._said = say, set[str]()
-        self._deaths: Counter[tuple[int, int]] = Counter()
+        self._attempts: dict[int, Attempts] = {}  # at shards at work
         self._false_starts = 0
         self._counted: Counter[int] = Counter()  # documents of shards at work, as far as reported
         self._failed: Counter[int] = Counter()
 
-    def do(self, source: Inputs, shard_size: int, workers: int) -> BulkReport:
+    def do(self, source: Inputs, shard_size: int, workers: int, engine: str) -> BulkReport:
         began = time.monotonic()
         earlier = sum(entry.documents for entry in self._job.entries.values())
         if not self._job.complete:
-            tasks = self._tasks(source, shard_size)
-            done = completed(tasks, self._worker, workers, on_report=self._reported, on_death=self._after_death)
-            with closing(done):  # which ends the workers
-                for _, entry in done:
+            on = self._on_ray if engine == "ray" else self._here
+            with closing(on(source, shard_size, workers)) as done:  # which ends the workers
+                for entry in done:
                     self._job.add(entry)
-                    self._counted.pop(entry.shard, None)
-                    self._failed.pop(entry.shard, None)
             self._job.complete_it()
         entries = [self._job.entries[number] for number in sorted(self._job.entries)]
         return BulkReport(
@@ -197,36 +202,57 @@ class _Run:
             time.monotonic() - began,
         )
 
+    def _known(self) -> dict[int, str]:
+        return {number: entry.input for number, entry in self._job.entries.items()}
+
+    def _here(self, source: Inputs, shard_size: int, workers: int) -> Generator[ShardEntry, None, None]:
+        """What is done by processes of this machine."""
+        tasks = self._tasks(source, shard_size)
+        done = completed(tasks, self._worker, workers, on_report=self._reported, on_death=self._after_death)
+        with closing(done):
+            for _, entry in done:
+                yield entry
+                self._counted.pop(entry.shard, None)
+                self._failed.pop(entry.shard, None)
+                self._attempts.pop(entry.shard, None)
+
     def _tasks(self, source: Inputs, shard_size: int) -> Iterator[Task]:
         """The shards that are not done, in their order."""
-        number, started = -1, False
-        for shard in cut(source, shard_size):
-            number = shard.number
-            self._meter.has_read(len(shard.items), source.fraction)
-            entry = self._job.entries.get(number)
-            if entry is None:
-                if not started:
-                    started = True
-                    self._meter.start()
-                yield Task(f"shard {number}", (shard, (), {}))
-            elif entry.input != shard.digest:
-                raise BulkError(
-                    f"{self._job.path}: the inputs are not those that the job was begun with: the documents of shard "
-                    f"{number} differ; name another folder"
-                )
-            else:
+        started = False
+        for cut in cut_and_checked(source, shard_size, self._known(), self._job.path):
+            self._meter.has_read(cut.read, cut.fraction)
+            if cut.is_done:
+                entry = self._job.entries[cut.shard.number]
                 self._meter.has_done(entry.documents, entry.failed)
-        if any(known > number for known in self._job.entries):
-            raise BulkError(
-                f"{self._job.path}: the inputs are not those that the job was begun with: they end before shard "
-                f"{max(self._job.entries)}; name another folder"
-            )
+                continue
+            if not started:
+                started = True
+                self._meter.start()
+            yield Task(f"shard {cut.shard.number}", (cut.shard, (), {}))
+
+    def _on_ray(self, source: Inputs, shard_size: int, workers: int) -> Generator[ShardEntry, None, None]:
+        """What is done by actors of a cluster, of which is known what they have finished."""
+        job = RayJob(source, shard_size, self._known(), self._worker)
+        self._meter.start()
+        for outcome in job.outcomes(workers):
+            for message in outcome.said:
+                self._tell(message)
+            self._meter.has_read(outcome.read, outcome.fraction)
+            entry = outcome.entry or self._job.entries[outcome.number]
+            self._meter.has_done(entry.documents, entry.failed)
+            if outcome.entry is None:
+                self._meter.start()
+            else:
+                yield outcome.entry
+
+    def _tell(self, message: str) -> None:
+        if self._say is not None and message not in self._said:
+            self._said.add(message)
+            self._say(message)
 
     def _reported(self, task: Task, kind: str, *values: Any) -> None:
         if kind == "says":
-            if self._say is not None and values[0] not in self._said:
-                self._said.add(values[0])
-                self._say(values[0])
+            self._tell(values[0])
         elif kind == "read":
             number = task.arguments[0].number
             self._counted[number] += values[0]
@@ -236,27 +262,14 @@ class _Run:
 
     def _after_death(self, task: Task, status: int | None, last: tuple[Any, ...]) -> Task:
         """The task that takes the place of one whose worker was ended: without the document that ends workers."""
-        shard, alone, lost = task.arguments
-        number = shard.number
-        self._meter.has_done(-self._counted.pop(number, 0), -self._failed.pop(number, 0))
-        kind, *places = last or ("",)
-        if kind != "reads":
+        shard = task.arguments[0]
+        self._meter.has_done(-self._counted.pop(shard.number, 0), -self._failed.pop(shard.number, 0))
+        attempts = self._attempts.setdefault(shard.number, Attempts())
+        if not attempts.has_ended(last, why_ended(status)):
             self._false_starts += 1
-            if self._false_starts == _MOST_FALSE_STARTS:
-                raise BulkError(
-                    f"worker processes are ended before they read a document ({why_ended(status)}), as happens when "
-                    "memory runs out; try fewer workers"
-                )
-            return task
-        if len(places) > 1:
-            return Task(task.name, (shard, (*alone, *places), lost))
-        (place,) = places
-        self._deaths[number, place] += 1
-        if self._deaths[number, place] == _MOST_DEATHS:
-            reason = f"the worker process that read it was ended twice ({why_ended(status)}), as happens when memory"
-            lost = {**lost, place: f"{reason} runs out"}
-        # First, so that another death costs little.
-        return Task(task.name, (shard, (place, *(other for other in alone if other != place)), lost))
+            if self._false_starts == MOST_FALSE_STARTS:
+                raise BulkError(false_start(why_ended(status)))
+        return Task(task.name, (shard, attempts.alone, attempts.lost))
 
 
 def _named(knowledge_base: Any) -> str | None:

@@ -13,11 +13,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from ..utils.files import FileBusyError, locked
 from .annotator import BulkError
 
-__all__ = ["JOURNAL_FILE", "MANIFEST_FILE", "JobFolder", "ShardEntry", "put_in_place"]
+__all__ = ["JOURNAL_FILE", "MANIFEST_FILE", "JobFolder", "ShardEntry", "put_in_place", "unfinished"]
 
 MANIFEST_FILE = "manifest.json"
 JOURNAL_FILE = "manifest.journal"
@@ -54,9 +55,10 @@ class ShardEntry:
 def put_in_place(path: Path) -> Iterator[Path]:
     """Give the path of a file to fill, and rename it to its final name when the block ends well.
 
-    For those who hold the folder: there is no lock, so each process has a partial file of its own.
+    For those who hold the folder, and those who work for them: there is no lock, so each, on whatever machine, has a
+    partial file of its own.
     """
-    partial = path.with_name(f"{path.name}{_UNFINISHED}{os.getpid()}")
+    partial = unfinished(path, uuid4().hex)
     try:
         yield partial
         with partial.open("rb") as written:
@@ -179,6 +181,11 @@ class JobFolder:
             place.write_text(json.dumps(manifest, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
         self._journal.unlink()
         self.complete = True
+
+
+def unfinished(path: Path, writer: str) -> Path:
+    """Return where somebody keeps what belongs to a file as long as that is not whole; removed by the next run."""
+    return path.with_name(f"{path.name}{_UNFINISHED}{writer}")
 
 
 def _line(data: Mapping[str, Any]) -> str:

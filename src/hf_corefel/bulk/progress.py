@@ -57,8 +57,9 @@ class Meter:
         self._marks.append((time.monotonic(), self.documents))
 
     def has_read(self, documents: int, fraction: float | None) -> None:
-        """Note how much of the input has been handed out."""
-        self._read, self._fraction = self._read + documents, fraction
+        """Note how many documents of the input have been handed out in all, and how much of it they are."""
+        if documents > self._read:  # shards of other machines come in any order
+            self._read, self._fraction = documents, fraction
 
     def has_done(self, documents: int, failed: int) -> None:
         """Note what is done, or with numbers below 0 what has to be done once more."""

@@ -14,10 +14,11 @@ from ..formats.json_text import json_text
 from ..formats.parquet import Parquet
 from ..formats.writer import Losses
 from ..utils.files import sha256_of
-from .annotator import Annotator, Failure
+from .annotator import Annotator, BulkError, Failure
+from .inputs import Inputs
 from .job_folder import ShardEntry, put_in_place
 
-__all__ = ["FORMATS_OF_SHARDS", "Shard", "ShardWorker", "cut"]
+__all__ = ["FORMATS_OF_SHARDS", "Cut", "Shard", "ShardWorker", "cut", "cut_and_checked"]
 
 # Endings of the files of results, by the names of their formats.
 FORMATS_OF_SHARDS = {"jsonl": ".jsonl", "jsonl.gz": ".jsonl.gz", "parquet": ".parquet"}
@@ -58,6 +59,45 @@ def cut(items: Iterable[Document | Failure], size: int) -> Iterator[Shard]:
             yield ended()
     if held:
         yield ended()
+
+
+class Cut(NamedTuple):
+    """A shard that has been cut off.
+
+    Attributes:
+        shard: The shard.
+        read: Documents of the input so far, those of the shard among them.
+        fraction: How much of the input that is; None where nobody knows.
+        is_done: Whether an earlier run has done it.
+    """
+
+    shard: Shard
+    read: int
+    fraction: float | None
+    is_done: bool
+
+
+def cut_and_checked(source: Inputs, size: int, known: Mapping[int, str], folder: Path) -> Iterator[Cut]:
+    """Yield the shards of the inputs of a job, and compare them with those that are done.
+
+    Args:
+        source: The inputs.
+        size: Documents of a shard.
+        known: Hashes of the shards that are done, by their numbers.
+        folder: The folder of the job, for messages.
+
+    Raises:
+        BulkError: When the inputs are not those that the job was begun with.
+    """
+    changed = f"{folder}: the inputs are not those that the job was begun with"
+    number, read = -1, 0
+    for shard in cut(source, size):
+        number, read = shard.number, read + len(shard.items)
+        if known.get(number, shard.digest) != shard.digest:
+            raise BulkError(f"{changed}: the documents of shard {number} differ; name another folder")
+        yield Cut(shard, read, source.fraction, number in known)
+    if any(other > number for other in known):
+        raise BulkError(f"{changed}: they end before shard {max(known)}; name another folder")
 
 
 @dataclass

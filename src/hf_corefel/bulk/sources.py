@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -79,9 +80,9 @@ def read_documents(
     name and the number of the line or row where it has none.
 
     Args:
-        name: A file, ``-`` for standard input, a folder, of which every file is read that is not hidden, in the order
-            of their names, one that `datasets` has saved, or a dataset: its id on the Hub, or ``datasets:`` before an
-            id or a folder, each with ``:configuration`` behind it if need be.
+        name: A file, ``-`` for standard input, a folder, of which every file is read that is not hidden and no pipe, in
+            the order of their names, one that `datasets` has saved, or a dataset: its id on the Hub, or ``datasets:``
+            before an id or a folder, each with ``:configuration`` behind it if need be.
         reading: How it is read.
         extra: Names the fields that a document does not have.
         without: A folder that is not read.
@@ -121,14 +122,24 @@ def is_dataset(name: str) -> bool:
 
 
 def files_of(folder: str, without: Path | None = None) -> Iterator[str]:
-    """Yield the files of a folder and those below it in the order of their names, without hidden and partial ones."""
+    """Yield the files of a folder and those below it in the order of their names, without hidden ones and pipes."""
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(
             name
             for name in folders
             if not name.startswith(".") and (without is None or Path(place, name).resolve() != without)
         )
-        yield from (os.path.join(place, name) for name in sorted(files) if not name.startswith("."))
+        found = (os.path.join(place, name) for name in sorted(files) if not name.startswith("."))
+        yield from (file for file in found if not _is_special(file))
+
+
+def _is_special(file: str) -> bool:
+    """Return whether a file is there and is one, such as a pipe, of which opening may wait for ever."""
+    try:
+        mode = os.stat(file).st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 def _documents_of_file(

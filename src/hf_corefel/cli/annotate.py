@@ -53,6 +53,13 @@ class MentionScope(StrEnum):
     ENTITIES = "entities"
 
 
+class Engine(StrEnum):
+    """`bulk.job.ENGINES` as choices."""
+
+    LOCAL = "local"
+    RAY = "ray"
+
+
 # Words of a document unless told otherwise.
 MAX_DOCUMENT_WORDS = 100_000
 # What a page shows at a mention, unless told otherwise.
@@ -132,6 +139,13 @@ def annotate(
     resume: Annotated[
         bool, typer.Option("--resume", help="Shards: go on where an earlier run of the same command was stopped.")
     ] = False,
+    engine: Annotated[
+        Engine | None,
+        typer.Option(
+            help="Shards: processes of this machine, or actors of Ray in the cluster of RAY_ADDRESS, or in one that is "
+            "started here."
+        ),
+    ] = None,
     shard_size: Annotated[int | None, typer.Option(min=1, help="Shards: documents of each; 1,000 by default.")] = None,
     compress: Annotated[bool, typer.Option("--compress", help="Shards: JSON lines as .jsonl.gz.")] = False,
     pack: Annotated[
@@ -163,7 +177,7 @@ def annotate(
     and the exit status is 1.
     """
     reading = Reading(kind=input_kind, max_bytes=max_line_bytes, text_column=text_column, split=split)
-    asked = {"workers": workers, "resume": resume or None, "shard_size": shard_size, "pack": pack}
+    asked = {"workers": workers, "resume": resume or None, "engine": engine, "shard_size": shard_size, "pack": pack}
     asked = {name: value for name, value in {**asked, "compress": compress or None}.items() if value is not None}
     as_job = means_job(output, files, input_kind, asked, formatted=kind is not None or as_json)
     kind = "jsonl" if as_job and kind is None else _format(kind, as_json, output)
