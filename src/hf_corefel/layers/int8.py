@@ -18,6 +18,7 @@ class Int8Linear(nn.Module):
 
     Each output has a scale for its weights and each input row a scale of its own, so that a large value of one subword
     costs the others nothing. Products are summed in whole numbers, exactly. A forward pass gives no gradient.
+    torch's integer product (``torch._int_mm``) is wrong for rows of one number, so there must be two inputs at least.
 
     Args:
         linear: The layer that it takes the place of.
@@ -67,9 +68,9 @@ class Int8Linear(nn.Module):
 
 
 def use_int8(module: nn.Module) -> None:
-    """Replace all plain linear layers inside a module by `Int8Linear`; layers of other kinds stay as they are."""
+    """Replace the plain linear layers inside a module by `Int8Linear`, all but those of one input."""
     for name, child in module.named_children():
-        if type(child) is nn.Linear:
+        if type(child) is nn.Linear and child.in_features > 1:
             setattr(module, name, Int8Linear(child))
         else:
             use_int8(child)
