@@ -28,7 +28,7 @@ from .loading.processors import give_vectorizer, options_beside, processor_besid
 from .loading.repositories import HubOptions, checked_name
 from .loading.silence import DefaultCheckpoint, without_note_of_device
 from .modeling_corefel import CorefELModel, CorefELOutput
-from .onnx.modeling_onnx import OnnxCorefELModel
+from .onnx_graphs.modeling_onnx import OnnxCorefELModel
 from .pipelines.constraining import ConstrainedDocument, constrained
 from .pipelines.describing import EntityDescriber
 from .pipelines.handed_over import (
@@ -364,7 +364,7 @@ def load_pipeline(
     Args:
         model: Folder or Hub id.
         backend: What computes the model: "torch", which is as good as None, or "onnx" for a folder of
-            `hf_corefel.onnx.export_onnx` (extra ``[onnx]``), on the CPU.
+            `hf_corefel.onnx_graphs.export_onnx` (extra ``[onnx]``), on the CPU.
         dtype: Precision of the model's weights (``torch.bfloat16``, ``"bfloat16"``); "int8" makes the encoder's whole
             numbers of eight bits, for a CPU; "auto" is what they were stored in. Single precision when None; of an
             exported model, what was exported.

@@ -14,7 +14,14 @@ from hf_corefel.layers.int8 import Int8Linear, use_int8
 SIZES = st.integers(1, 40)
 
 
-@given(rows=SIZES, inputs=st.integers(2, 40), outputs=SIZES, bias=st.booleans(), seed=st.integers(0, 1000), scale=st.floats(-6, 6))
+@given(
+    rows=SIZES,
+    inputs=st.integers(2, 40),
+    outputs=SIZES,
+    bias=st.booleans(),
+    seed=st.integers(0, 1000),
+    scale=st.floats(-6, 6),
+)
 def test_it_is_wrong_by_half_a_step_a_product_at_most(
     rows: int, inputs: int, outputs: int, bias: bool, seed: int, scale: float
 ) -> None:

@@ -18,7 +18,7 @@ export_app = typer.Typer(name="export", no_args_is_help=True, help="Write models
 
 
 class Precision(StrEnum):
-    """`hf_corefel.onnx.folder.PRECISIONS` as choices."""
+    """`hf_corefel.onnx_graphs.folder.PRECISIONS` as choices."""
 
     FLOAT32 = "float32"
     INT8 = "int8"
@@ -45,7 +45,7 @@ def onnx(
     from ..pipeline_corefel import load_pipeline
 
     try:
-        from ..onnx import export_onnx
+        from ..onnx_graphs import export_onnx
 
         with warnings_as_messages(quiet=quiet), silent_transformers():
             annotate = load_pipeline(

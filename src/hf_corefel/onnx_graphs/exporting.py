@@ -62,7 +62,7 @@ def export_onnx(
 
     Example:
         >>> from hf_corefel import load_pipeline
-        >>> from hf_corefel.onnx import export_onnx
+        >>> from hf_corefel.onnx_graphs import export_onnx
         >>> annotate = load_pipeline()
         >>> export_onnx(annotate.model, annotate.processor, "exported", dtype="int8")  # doctest: +SKIP
     """
@@ -93,7 +93,9 @@ def _check_packages() -> None:
         import onnxruntime  # noqa: F401
         import onnxscript  # noqa: F401
     except ImportError as error:
-        raise ImportError(f"export_onnx needs onnx, onnxruntime and onnxscript: pip install 'hf-corefel[onnx]' ({error})") from error
+        raise ImportError(
+            f"export_onnx needs onnx, onnxruntime and onnxscript: pip install 'hf-corefel[onnx]' ({error})"
+        ) from error
 
 
 def _check_place(folder: Path) -> None:
@@ -116,7 +118,9 @@ def _plain_copy(model: CorefELModel) -> CorefELModel:
 
 
 def _is_plain(value: Any) -> bool:
-    return not isinstance(value, Tensor) or (value.dtype != torch.int8 and not hasattr(type(value), "__tensor_flatten__"))
+    return not isinstance(value, Tensor) or (
+        value.dtype != torch.int8 and not hasattr(type(value), "__tensor_flatten__")
+    )
 
 
 def _write(model: CorefELModel, processor: CorefELProcessor, folder: Path, dtype: str) -> None:
@@ -141,7 +145,9 @@ def _write(model: CorefELModel, processor: CorefELProcessor, folder: Path, dtype
 def _write_graph(part: nn.Module, example: dict[str, Tensor], path: Path, name: str) -> None:
     """Write a part as a graph in which every size may be another than in the example."""
     if sum(value.numel() * value.element_size() for value in part.state_dict().values()) > _MOST_BYTES:
-        raise ValueError(f"export_onnx: {name} has more than {_MOST_BYTES:,} bytes of weights, the most of an ONNX file")
+        raise ValueError(
+            f"export_onnx: {name} has more than {_MOST_BYTES:,} bytes of weights, the most of an ONNX file"
+        )
     sizes = {key: dict.fromkeys(range(value.dim()), Dim.AUTO) for key, value in example.items()}
     try:
         with _quietly(), torch.no_grad():

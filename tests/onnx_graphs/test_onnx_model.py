@@ -56,7 +56,7 @@ def test_results_are_those_of_torch(torch_and_onnx: tuple[Any, Any]) -> None:
 def test_it_stands_in_the_place_of_a_model(
     exported: Path, torch_and_onnx: tuple[Any, Any], check_equal: Callable[..., None]
 ) -> None:
-    from hf_corefel.onnx import OnnxCorefELModel
+    from hf_corefel.onnx_graphs import OnnxCorefELModel
 
     ours, _ = torch_and_onnx
     model = OnnxCorefELModel.from_pretrained(exported)
@@ -112,7 +112,7 @@ def test_all_heads_are_exported(
     head: str,
 ) -> None:
     pytest.importorskip("onnxruntime")
-    from hf_corefel.onnx import OnnxCorefELModel, export_onnx
+    from hf_corefel.onnx_graphs import OnnxCorefELModel, export_onnx
 
     model = tiny_trained(head)
     processor = tiny_processor(model.config)
@@ -126,7 +126,7 @@ def test_all_heads_are_exported(
 @pytest.mark.parametrize("dtype", ["float32", "int8"])
 def test_the_bundled_model_is_exported(check_equal: Callable[..., None], tmp_path: Path, dtype: str) -> None:
     pytest.importorskip("onnxruntime")
-    from hf_corefel.onnx import export_onnx
+    from hf_corefel.onnx_graphs import export_onnx
 
     annotate = load_pipeline()
     text = (

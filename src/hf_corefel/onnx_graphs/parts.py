@@ -23,7 +23,16 @@ from ..layers.enumerated import PrunedSpans, SpanTensors, score_spans
 from ..layers.model_output import CorefELOutput
 from ..modeling_corefel import CorefELModel
 
-__all__ = ["ENCODER_INPUTS", "OWN", "PARTS", "PRUNING_INPUTS", "SPAN_INPUTS", "at_least_two", "parts_of", "span_tensors"]
+__all__ = [
+    "ENCODER_INPUTS",
+    "OWN",
+    "PARTS",
+    "PRUNING_INPUTS",
+    "SPAN_INPUTS",
+    "at_least_two",
+    "parts_of",
+    "span_tensors",
+]
 
 PARTS = ("encoder", "mentions", "vectors", "edges")
 """Their names."""

@@ -44,7 +44,7 @@ class OnnxCorefELModel(CorefELModel):
         ValueError: When a graph is damaged, or the configuration asks for something else.
 
     Example:
-        >>> from hf_corefel.onnx import OnnxCorefELModel
+        >>> from hf_corefel.onnx_graphs import OnnxCorefELModel
         >>> model = OnnxCorefELModel.from_pretrained("exported")  # doctest: +SKIP
         >>> annotate = pipeline("coref-el", model=model)  # doctest: +SKIP
     """

@@ -17,7 +17,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory, tiny_folder: Path) -> Pat
     """Folder of the tiny global model's graphs, in single precision: do not change it."""
     pytest.importorskip("onnxruntime")
     pytest.importorskip("onnxscript")
-    from hf_corefel.onnx import export_onnx
+    from hf_corefel.onnx_graphs import export_onnx
 
     annotate = load_pipeline(tiny_folder)
     folder = tmp_path_factory.mktemp("exported") / "model"

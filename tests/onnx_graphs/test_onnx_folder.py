@@ -13,9 +13,9 @@ import pytest
 from hf_corefel import load_pipeline
 from hf_corefel.bulk import annotate_many
 from hf_corefel.cli.app import app
-from hf_corefel.onnx import export_onnx
-from hf_corefel.onnx.exporting import quantize
-from hf_corefel.onnx.parts import PARTS
+from hf_corefel.onnx_graphs import export_onnx
+from hf_corefel.onnx_graphs.exporting import quantize
+from hf_corefel.onnx_graphs.parts import PARTS
 
 TEXT = "Anna Berg met Carl Moss in Oslo. Berg praised Moss."
 
@@ -83,7 +83,9 @@ def test_a_graph_of_nonsense_is_refused(copied: Path) -> None:
 def test_a_configuration_of_another_model_is_refused(copied: Path, field: str, value: Any) -> None:
     path = copied / "config.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), field: value}))
-    with pytest.raises(ValueError, match=rf"{field} is .* in its configuration, and its ONNX graphs were exported with"):
+    with pytest.raises(
+        ValueError, match=rf"{field} is .* in its configuration, and its ONNX graphs were exported with"
+    ):
         load_pipeline(copied, backend="onnx")
 
 
@@ -122,7 +124,7 @@ def test_a_missing_package_is_named(
 
 
 def test_int8_is_smaller_and_near(copied: Path, torch_and_onnx: tuple[Any, Any]) -> None:
-    from hf_corefel.onnx.sessions import GraphSession
+    from hf_corefel.onnx_graphs.sessions import GraphSession
 
     ours, _ = torch_and_onnx
     path, batch = copied / "onnx" / "encoder.onnx", ours.processor([TEXT])
