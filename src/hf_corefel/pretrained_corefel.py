@@ -112,9 +112,10 @@ class CorefELPreTrainedModel(PreTrainedModel):
                 the model that it names.
             *args: As there.
             **kwargs: As there. ``dtype="int8"`` loads in single precision and makes the encoder's linear layers
-                `hf_corefel.layers.int8.Int8Linear`, for a CPU. ``trust_remote_code`` lets an encoder be made of code that the folder names; False by
-                default, and nobody is asked. Of a model that is quantised here (``quantization_config``), the parts of
-                `hf_corefel.loading.quantizing.EXACT_PARTS` are left as they are.
+                `hf_corefel.layers.int8.Int8Linear`, for a CPU. ``trust_remote_code`` lets an encoder be made of code
+                that the folder names; False by default, and nobody is asked. Of a model that is quantised here
+                (``quantization_config``), the parts of `hf_corefel.loading.quantizing.EXACT_PARTS` are left as they
+                are.
 
         Raises:
             OSError: When a file is missing, or the weights are there as pickles only.

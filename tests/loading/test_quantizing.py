@@ -182,7 +182,7 @@ def test_dtype_int8_needs_nothing_else(tiny_folder: Path, tmp_path: Path, recwar
             assert quantized_layers(annotate.model) == layers
             assert shape(annotate(TEXT)) == expected
     assert [str(w.message) for w in recwarn if w.category.__name__ == "FingerprintWarning"] == []
-    with pytest.raises(ValueError, match="weights are int8 .* save the model before"):
+    with pytest.raises(ValueError, match=r"weights are int8 .* save the model before"):
         annotate.save_pretrained(tmp_path / "again")
     assert not (tmp_path / "again").exists()
 

@@ -92,7 +92,7 @@ def test_a_configuration_of_another_model_is_refused(copied: Path, field: str, v
 def test_each_backend_says_what_the_other_needs(exported: Path, tiny_folder: Path) -> None:
     with pytest.raises(OSError, match="ONNX graphs only; load it with backend='onnx'"):
         load_pipeline(exported)
-    with pytest.raises(OSError, match="it has no ONNX graphs .* hf-corefel export onnx"):
+    with pytest.raises(OSError, match=r"it has no ONNX graphs .* hf-corefel export onnx"):
         load_pipeline(tiny_folder, backend="onnx")
 
 

@@ -104,8 +104,8 @@ def read_graphs(folder: Path, model: str) -> Graphs:
     path = folder / LIST_FILE
     if not path.is_file():
         raise OSError(
-            f"{model}: it has no ONNX graphs ({FOLDER}/{LIST_FILE}); write them with `hf-corefel export onnx MODEL OUT` "
-            "and load OUT"
+            f"{model}: it has no ONNX graphs ({FOLDER}/{LIST_FILE}); write them with `hf-corefel export onnx MODEL "
+            "OUT`, and load OUT"
         )
     content = read_json_object(path)
     if content.get("format_version") != _FORMAT_VERSION:
@@ -139,7 +139,8 @@ def _check_file(path: Path, expected: Any) -> None:
     size = path.stat().st_size
     if size != expected.get("bytes"):
         raise ValueError(
-            f"{path}: it has {size:,} bytes, and {LIST_FILE} says {expected.get('bytes')}; copy or export the model again"
+            f"{path}: it has {size:,} bytes, and {LIST_FILE} says {expected.get('bytes')}; copy or export the model "
+            "again"
         )
     if sha256_of(path) != expected.get("sha256"):
         raise ValueError(f"{path}: it is not what was exported (its SHA-256 differs); copy or export the model again")

@@ -91,8 +91,8 @@ class OnnxCorefELModel(CorefELModel):
         for dtype in dtypes:
             if graphs.precision != ("int8" if means_int8(dtype) else str(dtype).removeprefix("torch.")):
                 raise ValueError(
-                    f"{name}: its ONNX graphs are {graphs.precision}, and dtype is {dtype}; leave it out, or export the "
-                    "model again"
+                    f"{name}: its ONNX graphs are {graphs.precision}, and dtype is {dtype}; leave it out, or export "
+                    "the model again"
                 )
         with loading_from(name, options, trust_remote_code=trust):
             config = CorefELConfig.from_pretrained(name, **given, **options.to_kwargs())
@@ -155,7 +155,7 @@ class OnnxCorefELModel(CorefELModel):
         return PrunedSpans(scores, retained, self._vectors(_named(subwords, of_retained))["vectors"])
 
     def forward(self, *, pruned: PrunedSpans | None = None, **tensors: Any) -> CorefELOutput:  # type: ignore[override]
-        """Score the edges of a batch of documents; all tensors come from `CorefELProcessor`, see `CorefELModel.forward`.
+        """Score the edges of a batch of documents, from what `CorefELProcessor` gives; see `CorefELModel.forward`.
 
         Raises:
             ValueError: When gold is given: it cannot be trained.
