@@ -112,7 +112,7 @@ class OnnxCorefELModel(CorefELModel):
         """What scores are computed in, whatever the encoder's weights are."""
         return torch.float32
 
-    def to(self, *args: Any, **kwargs: Any) -> Self:  # type: ignore[override]
+    def to(self, *args: Any, **kwargs: Any) -> Self:
         """Refuse another device or precision than it has.
 
         Raises:
