@@ -53,9 +53,10 @@ def test_training_is_refused_and_only_plain_layers_are_replaced() -> None:
     model = nn.Sequential(
         nn.Linear(4, 4), ExactLinear(4, 1), nn.Linear(1, 4), nn.Sequential(nn.Linear(4, 4, bias=False))
     )
-    use_int8(model)
+    use_int8(model.eval())
+    assert not any(module.training for module in model.modules()), "new ones are in the mode of those before"
     kinds = [type(module).__name__ for module in model.modules() if hasattr(module, "in_features")]
     assert kinds == ["Int8Linear", "ExactLinear", "Linear", "Int8Linear"], "one of a single input stays"
-    assert model.eval()(torch.ones(1, 4)).shape == (1, 4)
+    assert model(torch.ones(1, 4)).shape == (1, 4)
     with pytest.raises(RuntimeError, match="int8 weights cannot be trained"):
         model.train()(torch.ones(1, 4))

@@ -37,6 +37,7 @@ class Int8Linear(nn.Module):
 
     def __init__(self, linear: nn.Linear) -> None:
         super().__init__()
+        self.train(linear.training)
         self.in_features, self.out_features = linear.in_features, linear.out_features
         values = linear.weight.detach().float()
         scale = values.abs().amax(dim=1).clamp(min=_LEAST_SCALE) / _MOST

@@ -168,10 +168,13 @@ def _write_graph(part: nn.Module, example: dict[str, Tensor], path: Path, name: 
             program.save(str(path))
     # torch says in many ways that it cannot write something.
     except Exception as error:
-        reason = str(error).strip().splitlines()
+        first: BaseException = error
+        while first.__cause__ is not None:
+            first = first.__cause__
+        reason = (str(first).strip().splitlines() or [""])[0]
         raise ValueError(
-            f"export_onnx: torch {torch.__version__} cannot write {name} as a graph ({type(error).__name__}: "
-            f"{reason[-1] if reason else ''}); see the error that this one comes from"
+            f"export_onnx: torch {torch.__version__} cannot write the {name} part of this model as a graph "
+            f"({type(first).__name__}: {reason})"
         ) from error
 
 
