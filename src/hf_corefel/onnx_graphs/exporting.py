@@ -18,8 +18,9 @@ from torch import Tensor, nn
 from torch.export import Dim
 
 from ..hub.fingerprint import save_fingerprint
-from ..loading.adapters import holds_adapters, merged_copy
+from ..loading.adapters import holds_adapters, merged_copy, plain_module
 from ..loading.foreign_code import save_code
+from ..loading.quantizing import is_quantised
 from ..modeling_corefel import CorefELModel
 from ..processing_corefel import CorefELProcessor
 from ..utils.files import locked, partial_path
@@ -69,10 +70,10 @@ def export_onnx(
     if dtype not in PRECISIONS:
         raise ValueError(f"dtype: expected {' or '.join(PRECISIONS)}, got {dtype!r}")
     _check_packages()
-    model.check_weights()
-    model = _plain_copy(model)
     target = Path(folder)
     _check_place(target)
+    model.check_weights()
+    model = _plain_copy(model)
     target.parent.mkdir(parents=True, exist_ok=True)
     with locked(target):
         partial = partial_path(target)
@@ -107,20 +108,14 @@ def _check_place(folder: Path) -> None:
 
 
 def _plain_copy(model: CorefELModel) -> CorefELModel:
-    """Return the model on the CPU in single precision, without adapters."""
-    quantised = [name for name, value in model.state_dict().items() if not _is_plain(value)]
-    if isinstance(model, OnnxCorefELModel):
+    """Return the model on the CPU in single precision, without adapters and compilation."""
+    plain: Any = plain_module(model)
+    if isinstance(plain, OnnxCorefELModel):
         raise ValueError("export_onnx: the model is one that was exported; export the one that it was made of")
-    if quantised or (model.origin is not None and model.origin.quantized):
+    if is_quantised(plain):
         raise ValueError("export_onnx: the model is quantised; load it without, and export that with dtype='int8'")
-    plain = merged_copy(model, None) if holds_adapters(model) else copy.deepcopy(model)
-    return plain.cpu().float().eval()
-
-
-def _is_plain(value: Any) -> bool:
-    return not isinstance(value, Tensor) or (
-        value.dtype != torch.int8 and not hasattr(type(value), "__tensor_flatten__")
-    )
+    copied: CorefELModel = merged_copy(plain, None) if holds_adapters(plain) else copy.deepcopy(plain)
+    return copied.cpu().float().eval()
 
 
 def _write(model: CorefELModel, processor: CorefELProcessor, folder: Path, dtype: str) -> None:
