@@ -8,11 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from transformers import pipeline
 
 from hf_corefel import Constraints, Document
+from hf_corefel.kb.text_encoding import encode_texts
 from hf_corefel.pipeline_corefel import load_pipeline
 
 TEXT = "Anna Berg met Carl Moss in Oslo. Berg praised Moss. Then she left the city."
@@ -100,6 +102,18 @@ def test_a_copy_that_is_saved_is_the_same(torch_and_onnx: tuple[Any, Any], tmp_p
     _, graphs = torch_and_onnx
     graphs.save_pretrained(tmp_path)
     assert load_pipeline(tmp_path, backend="onnx")(TEXT) == graphs(TEXT)
+
+
+def test_its_encoder_makes_vectors_of_entities(torch_and_onnx: tuple[Any, Any]) -> None:
+    """As knowledge bases have it make those of entities that they get later."""
+    texts = ["Anna Berg", "Oslo , Norway", ""]
+    ours, graphs = (
+        encode_texts(texts, run.model.encoder.model, run.processor.tokenizer, show_progress=False)
+        for run in torch_and_onnx
+    )
+    np.testing.assert_allclose(graphs, ours, atol=1e-5)
+    digests = {str(run.model.encoder.model.state_dict().get("digest")) for run in torch_and_onnx}
+    assert len(digests) == 2, "which tells its vectors from those of other encoders"
 
 
 @pytest.mark.slow
