@@ -28,6 +28,7 @@ from .loading.processors import give_vectorizer, options_beside, processor_besid
 from .loading.repositories import HubOptions, checked_name
 from .loading.silence import DefaultCheckpoint, without_note_of_device
 from .modeling_corefel import CorefELModel, CorefELOutput
+from .onnx_graphs.modeling_onnx import OnnxCorefELModel
 from .pipelines.constraining import ConstrainedDocument, constrained
 from .pipelines.describing import EntityDescriber
 from .pipelines.handed_over import (
@@ -59,6 +60,8 @@ __all__ = [
 ]
 
 TASK = "coref-el"
+BACKENDS = ("torch", "onnx")
+"""What may compute a model."""
 
 _Input = str | Document | Mapping[str, Any]
 
@@ -127,6 +130,8 @@ class CorefELPipeline(Pipeline):
         settings = settled_settings(model, processor, given=given)
         check_agreement(model, processor, settings)
         kwargs.pop("tokenizer", None)
+        if model.only_device is not None and kwargs.get("device") is None:
+            kwargs["device"] = model.only_device  # rather than the accelerator that transformers would take
         with without_note_of_device() if model.origin is not None and model.origin.default else nullcontext():
             super().__init__(model=model, **kwargs)
         chosen = model.origin is not None and model.origin.chose_dtype
@@ -347,6 +352,7 @@ def _to_dict(document: AnnotatedDocument) -> DocumentResult:
 def load_pipeline(
     model: str | Path | None = None,
     *,
+    backend: str | None = None,
     dtype: torch.dtype | str | None = None,
     attn_implementation: str | None = None,
     device_map: Any = None,
@@ -357,8 +363,11 @@ def load_pipeline(
 
     Args:
         model: Folder or Hub id.
-        dtype: Precision of the model's weights (``torch.bfloat16``, ``"bfloat16"``); "auto" is what they were stored
-            in. Single precision when None.
+        backend: What computes the model: "torch", which is as good as None, or "onnx" for a folder of
+            `hf_corefel.onnx_graphs.export_onnx` (extra ``[onnx]``), on the CPU.
+        dtype: Precision of the model's weights (``torch.bfloat16``, ``"bfloat16"``); "int8" makes the encoder's whole
+            numbers of eight bits, for a CPU; "auto" is what they were stored in. Single precision when None; of an
+            exported model, what was exported.
         attn_implementation: The encoder's attention: "eager", "sdpa", "flash_attention_2" …; transformers chooses when
             None.
         device_map: Where parts of the model go ("auto" …), in place of ``device``; needs accelerate.
@@ -368,9 +377,14 @@ def load_pipeline(
             hold for every part; the rest is passed to `CorefELPipeline`.
 
     Raises:
+        ImportError: When onnxruntime is asked for and missing.
         OSError: When a file is missing.
-        ValueError: When the name is empty, or a file is damaged, names code or does not fit the others.
+        TypeError: When the backend takes no such argument.
+        ValueError: When the name is empty, there is no such backend, or a file is damaged, names code or does not fit
+            the others.
     """
+    if backend not in (None, *BACKENDS):
+        raise ValueError(f"backend: expected {' or '.join(BACKENDS)}, got {backend!r}")
     name = _default_checkpoint() if model is None else checked_name(model)
     options = HubOptions.pick({option: kwargs.pop(option, None) for option in HubOptions.names()})
     trust = kwargs.pop("trust_remote_code", None) is True
@@ -381,7 +395,8 @@ def load_pipeline(
     asked = {"dtype": dtype, "attn_implementation": attn_implementation, "device_map": device_map}
     settings = {**(model_kwargs or {}), **{key: value for key, value in asked.items() if value is not None}}
     settings = {**settings, **options.to_kwargs(), "trust_remote_code": trust}
-    loaded = CorefELModel.from_pretrained(name, **settings).eval()
+    kind = OnnxCorefELModel if backend == "onnx" else CorefELModel
+    loaded = kind.from_pretrained(name, **settings).eval()
     return CorefELPipeline(model=loaded, task=TASK, **kwargs)
 
 

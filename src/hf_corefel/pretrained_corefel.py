@@ -18,6 +18,7 @@ from transformers.utils import extract_commit_hash
 
 from .configuration_corefel import CorefELConfig
 from .layers import EntityScorer, PairScorer
+from .layers.int8 import use_int8
 from .layers.matches import LateInput
 from .loading.adapters import (
     ADAPTER_FILES,
@@ -30,7 +31,7 @@ from .loading.adapters import (
     plain_module,
 )
 from .loading.foreign_code import loading_from, read_encoder_config, save_code
-from .loading.quantizing import check_savable, leave_exact
+from .loading.quantizing import check_savable, leave_exact, means_int8
 from .loading.repositories import FINGERPRINT_FILE, HubOptions, Origin, checked_name
 from .loading.saved_names import state_to_save
 from .loading.silence import DefaultCheckpoint
@@ -72,6 +73,8 @@ class CorefELPreTrainedModel(PreTrainedModel):
     # The loss is a mean over documents: Trainer must not divide it by the number of label tokens.
     accepts_loss_kwargs = False
 
+    only_device: str | None = None
+    """The device that it cannot leave, if any."""
     origin: Origin | None = None
     """How it was loaded; None when it was made here. What belongs to it is loaded in the same way."""
 
@@ -108,9 +111,11 @@ class CorefELPreTrainedModel(PreTrainedModel):
             pretrained_model_name_or_path: Folder, or Hub id; of a model, or of an adapter of PEFT, which is merged into
                 the model that it names.
             *args: As there.
-            **kwargs: As there. ``trust_remote_code`` lets an encoder be made of code that the folder names; False by
-                default, and nobody is asked. Of a model that is quantised here (``quantization_config``), the parts of
-                `hf_corefel.loading.quantizing.EXACT_PARTS` are left as they are.
+            **kwargs: As there. ``dtype="int8"`` loads in single precision and makes the encoder's linear layers
+                `hf_corefel.layers.int8.Int8Linear`, for a CPU. ``trust_remote_code`` lets an encoder be made of code
+                that the folder names; False by default, and nobody is asked. Of a model that is quantised here
+                (``quantization_config``), the parts of `hf_corefel.loading.quantizing.EXACT_PARTS` are left as they
+                are.
 
         Raises:
             OSError: When a file is missing, or the weights are there as pickles only.
@@ -125,8 +130,13 @@ class CorefELPreTrainedModel(PreTrainedModel):
             kwargs.setdefault("dtype", torch.float32)
         with_info = kwargs.pop("output_loading_info", False)
         mismatched_too = kwargs.pop("ignore_mismatched_sizes", False)
+        to_int8 = any(map(means_int8, asked))
+        if to_int8:
+            kwargs.update({name: torch.float32 for name in ("dtype", "torch_dtype") if name in kwargs})
         quantized = kwargs.get("quantization_config") is not None
         if quantized:
+            if to_int8:
+                raise ValueError("dtype='int8' and quantization_config both say how to quantise; leave one out")
             kwargs["quantization_config"] = leave_exact(kwargs["quantization_config"])
         given, options = _asked(given, options, kwargs.pop("adapter_kwargs", None) or {}, kwargs.get("config"))
         name, shapes, found = "the model", None, options
@@ -173,8 +183,10 @@ class CorefELPreTrainedModel(PreTrainedModel):
             # What belongs to the model lies with the adapter.
             name = model.name_or_path = model.config.name_or_path = place
             note_commit(model.config, extract_commit_hash(str(adapters[-1].config), None))
+        if to_int8:
+            use_int8(model.encoder)
         sample = sample_weights(model.named_parameters())
-        model.origin = Origin(options, sample, trust, bool(asked), default, quantized)
+        model.origin = Origin(options, sample, trust, bool(asked), default, quantized or to_int8)
         model._warn_of_weights(name, model.untrained_weights() if adapters else missing, info["unexpected_keys"])
         loaded: Any = (model, info) if with_info else model
         return loaded

@@ -169,3 +169,24 @@ def test_what_is_left_out_beside_the_scorers(given: list[str] | None) -> None:
 def test_exact_parts_are_all_but_the_encoder(tiny_model: Callable[..., Any]) -> None:
     parts = {name for name, _ in tiny_model(head="global").named_children()}
     assert parts == {"encoder", *EXACT_PARTS} - {OWN_SCORERS}, "which only heads of others have"
+
+
+def test_dtype_int8_needs_nothing_else(tiny_folder: Path, tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
+    expected, layers = shape(load_pipeline(tiny_folder)(TEXT)), encoder_layers(tiny_folder)
+    saved = tmp_path / "saved"
+    load_pipeline(tiny_folder).save_pretrained(saved)
+    for dtype in ("int8", torch.int8):
+        for load in (CorefELModel.from_pretrained, AutoModel.from_pretrained):
+            assert quantized_layers(load(saved, dtype=dtype)) == layers
+        for annotate in (load_pipeline(saved, dtype=dtype), pipeline("coref-el", model=str(saved), dtype=dtype)):
+            assert quantized_layers(annotate.model) == layers
+            assert shape(annotate(TEXT)) == expected
+    assert [str(w.message) for w in recwarn if w.category.__name__ == "FingerprintWarning"] == []
+    with pytest.raises(ValueError, match=r"weights are int8 .* save the model before"):
+        annotate.save_pretrained(tmp_path / "again")
+    assert not (tmp_path / "again").exists()
+
+
+def test_one_way_of_quantizing_at_a_time(tiny_folder: Path) -> None:
+    with pytest.raises(ValueError, match="both say how to quantise"):
+        load_pipeline(tiny_folder, dtype="int8", model_kwargs={"quantization_config": {"load_in_8bit": True}})

@@ -154,6 +154,8 @@ def annotate_many(
         "model": model,
         "knowledge_base": _named(options.get("knowledge_base")),
         "revision": options.get("revision"),
+        "backend": options.get("backend"),
+        "dtype": _named(options.get("dtype")),
         "parameters": {name: sorted(value) if isinstance(value, set) else value for name, value in said.items()},
         "format": format,
         "shard_size": shard_size,
@@ -272,5 +274,5 @@ class _Run:
         return Task(task.name, (shard, attempts.alone, attempts.lost))
 
 
-def _named(knowledge_base: Any) -> str | None:
-    return None if knowledge_base is None else str(knowledge_base)
+def _named(value: Any) -> str | None:
+    return None if value is None else str(value)

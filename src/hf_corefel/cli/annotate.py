@@ -19,6 +19,8 @@ from .inputs import InputFormat, Reading, UnreadableInputError, count_documents
 from .messages import TRACEBACK_VARIABLE, complain, fail, warnings_as_messages
 from .notices import WarningNotices, seen_together
 from .options import (
+    BackendOption,
+    DtypeOption,
     KnowledgeBaseOption,
     MaxKeptSpansOption,
     ModelOption,
@@ -28,6 +30,7 @@ from .options import (
     TokenOption,
     TrustOption,
     chosen_format,
+    computed_by,
     hub_access,
     knowledge_base_folder,
 )
@@ -128,6 +131,8 @@ def annotate(
         ),
     ] = None,
     device: Annotated[str | None, typer.Option(help="Where the model runs: cpu, cuda, cuda:1, mps …")] = None,
+    backend: BackendOption = None,
+    dtype: DtypeOption = None,
     batch_size: Annotated[
         int | None,
         typer.Option(min=1, help="Documents that the model reads at once; 1 by default, for shards see --pack."),
@@ -191,7 +196,7 @@ def annotate(
         **({} if entity_id is None else {"id": entity_id.value}),
         **({} if types is None else {"types": _types(types)}),
     }
-    access = hub_access(revision, token)
+    access = {**hub_access(revision, token), **computed_by(backend, dtype)}
     if trust_remote_code:
         access["trust_remote_code"] = True
     if as_job:
@@ -261,7 +266,7 @@ def load_or_fail(
         with warnings_as_messages(quiet=quiet), silent_transformers():
             pipeline: Callable[..., Any] = load_pipeline(model, **placed)
     # torch says in several ways that there is no such device.
-    except (OSError, ValueError, RuntimeError, AssertionError, SafetensorError) as error:
+    except (ImportError, OSError, TypeError, ValueError, RuntimeError, AssertionError, SafetensorError) as error:
         where = "" if device is None else f" on the device {device}"
         name = "of the package" if model is None else model or repr(model)
         fail(f"cannot load the model {name}{where}: {error or type(error).__name__}")

@@ -15,11 +15,14 @@ from .cache_teacher import cache_teacher
 from .calibrate import calibrate
 from .convert import convert
 from .corpus import FormatOption, corpus_app
+from .export import export_app
 from .heads import heads
 from .kb import kb_app
 from .kb_wikipedia import from_wikidata, from_wikipedia
 from .messages import fail, say, warnings_as_messages
 from .options import (
+    BackendOption,
+    DtypeOption,
     EntityMapOption,
     KnowledgeBaseOption,
     MaxKeptSpansOption,
@@ -28,6 +31,7 @@ from .options import (
     RevisionOption,
     TokenOption,
     TrustOption,
+    computed_by,
     hub_access,
     knowledge_base_folder,
     map_place,
@@ -49,6 +53,7 @@ app = typer.Typer(
     help="Find the mentions of a text, cluster those that name one thing, and link each cluster to an entity or NIL.",
 )
 app.add_typer(corpus_app)
+app.add_typer(export_app)
 kb_app.command("from-wikipedia")(from_wikipedia)
 kb_app.command("from-wikidata")(from_wikidata)
 app.add_typer(kb_app)
@@ -89,6 +94,8 @@ def evaluate(
     token: TokenOption = None,
     knowledge_base: KnowledgeBaseOption = None,
     trust_remote_code: TrustOption = False,
+    backend: BackendOption = None,
+    dtype: DtypeOption = None,
     mention_scope: Annotated[
         str | None,
         typer.Option(
@@ -128,7 +135,7 @@ def evaluate(
                 corpus_format=corpus_format,
                 model=model,
                 knowledge_base=None if knowledge_base is None else knowledge_base_folder(knowledge_base, token=token),
-                loading=hub_access(revision, token),
+                loading={**hub_access(revision, token), **computed_by(backend, dtype)},
                 mention_scope=mention_scope,
                 given_mentions=given_mentions,
                 limit=limit,
@@ -138,7 +145,7 @@ def evaluate(
                 progress=progress.update,
                 **more,
             )
-    except (OSError, ValueError) as error:
+    except (ImportError, OSError, TypeError, ValueError) as error:
         fail(f"cannot evaluate on {data_dir}: {error}")
     show(scores_table(scores))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +14,8 @@ from ..kb.hub import find_folder
 from .messages import fail
 
 __all__ = [
+    "BackendOption",
+    "DtypeOption",
     "EntityMapOption",
     "KnowledgeBaseOption",
     "MaxKeptSpansOption",
@@ -23,6 +26,7 @@ __all__ = [
     "TokenOption",
     "TrustOption",
     "chosen_format",
+    "computed_by",
     "hub_access",
     "is_bundled",
     "knowledge_base_folder",
@@ -30,6 +34,24 @@ __all__ = [
 ]
 
 BUNDLED = "bundled"
+
+
+class Backend(StrEnum):
+    """`pipeline_corefel.BACKENDS` as choices."""
+
+    TORCH = "torch"
+    ONNX = "onnx"
+
+
+class Dtype(StrEnum):
+    """The precisions of weights that torch and `load_pipeline` know by these names."""
+
+    FLOAT32 = "float32"
+    BFLOAT16 = "bfloat16"
+    FLOAT16 = "float16"
+    INT8 = "int8"
+    AUTO = "auto"
+
 
 ModelOption = Annotated[
     str | None,
@@ -55,6 +77,14 @@ TokenOption = Annotated[
         help="For private repositories; that of `hf auth login` or of HF_TOKEN when left out.",
         show_default=False,
     ),
+]
+BackendOption = Annotated[
+    Backend | None,
+    typer.Option("--backend", help="What computes the model: torch, or onnx for a folder of `export onnx`."),
+]
+DtypeOption = Annotated[
+    Dtype | None,
+    typer.Option("--dtype", help="Precision of the weights; float32 if left out, int8 is for a CPU."),
 ]
 TrustOption = Annotated[
     bool,
@@ -130,6 +160,11 @@ def is_bundled(name: str) -> bool:
 def hub_access(revision: str | None, token: str | None) -> dict[str, Any]:
     """The two options as keyword arguments, those that were not given left out."""
     return {name: value for name, value in (("revision", revision), ("token", token)) if value is not None}
+
+
+def computed_by(backend: Backend | None, dtype: Dtype | None) -> dict[str, Any]:
+    """The two options as keyword arguments of `load_pipeline`, those that were not given left out."""
+    return {name: value.value for name, value in (("backend", backend), ("dtype", dtype)) if value is not None}
 
 
 def knowledge_base_folder(name: str, **access: Any) -> Path:

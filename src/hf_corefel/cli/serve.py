@@ -9,6 +9,8 @@ import typer
 from .annotate import EntityId, MentionScope, load_or_fail
 from .messages import complain, fail
 from .options import (
+    BackendOption,
+    DtypeOption,
     KnowledgeBaseOption,
     MaxKeptSpansOption,
     ModelOption,
@@ -16,6 +18,7 @@ from .options import (
     RevisionOption,
     TokenOption,
     TrustOption,
+    computed_by,
     hub_access,
 )
 
@@ -31,6 +34,8 @@ def serve(
     knowledge_base: KnowledgeBaseOption = None,
     trust_remote_code: TrustOption = False,
     device: Annotated[str | None, typer.Option(help="Where the model runs: cpu, cuda, cuda:1, mps …")] = None,
+    backend: BackendOption = None,
+    dtype: DtypeOption = None,
     batch_size: Annotated[
         int, typer.Option(min=1, help="Documents that the model reads at once, of whichever requests.")
     ] = 8,
@@ -85,7 +90,7 @@ def serve(
         **({} if entity_id is None else {"id": entity_id.value}),
         **({} if max_kept_spans is None else {"max_kept_spans": max_kept_spans}),
     }
-    access = {**hub_access(revision, token), **parameters}
+    access = {**hub_access(revision, token), **computed_by(backend, dtype), **parameters}
     if trust_remote_code:
         access["trust_remote_code"] = True
     pipeline: Any = load_or_fail(model, device, knowledge_base, access, quiet=quiet)

@@ -43,7 +43,7 @@ def encode_texts(
     """
     if device is not None:
         encoder.to(device)
-    place: torch.device = next(encoder.parameters()).device
+    place: torch.device = encoder.device
     vectors = np.zeros((len(texts), encoder.config.hidden_size), dtype=np.float32)
     order = sorted(range(len(texts)), key=lambda i: -len(texts[i]))
     was_training = encoder.training

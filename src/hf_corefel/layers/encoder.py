@@ -34,7 +34,7 @@ class WindowEncoder(nn.Module):
         super().__init__()
         self.model = encoder
         self.by_length = by_length
-        self._is_masked = takes(encoder, "attention_mask")
+        self.reads_mask = takes(encoder, "attention_mask")
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, subword_positions: Tensor) -> Tensor:
         """Encodes every window that holds something.
@@ -65,7 +65,7 @@ class WindowEncoder(nn.Module):
         order = torch.argsort(lengths, stable=True)
         for same in torch.split(order, torch.unique(lengths, return_counts=True)[1].tolist()):
             size = int(lengths[same[0]])
-            given = {"attention_mask": mask[same, :size]} if self._is_masked else {}
+            given = {"attention_mask": mask[same, :size]} if self.reads_mask else {}
             part = self.model(input_ids=input_ids[same, :size], **given).last_hidden_state
             parts.append(nn.functional.pad(part, (0, 0, 0, input_ids.shape[1] - size)))
         return torch.cat(parts)[torch.argsort(order)]

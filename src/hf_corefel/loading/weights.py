@@ -34,6 +34,7 @@ __all__ = [
 
 _WEIGHTS, _INDEX = "model.safetensors", "model.safetensors.index.json"
 _ADAPTER = "adapter_config.json"
+_GRAPHS = "onnx/graphs.json"
 _PICKLES = {".bin", ".ckpt", ".h5", ".msgpack", ".pickle", ".pkl", ".pt", ".pth"}
 # Values of a weight that are remembered, to see whether training has changed it.
 _SAMPLED = 64
@@ -101,6 +102,8 @@ def _nothing_to_load(name: str, folder: Path | None) -> str:
             f"{name}: its weights are in {', '.join(pickles[:3])} only, a format that can run code when it is read; "
             f"save them as {_WEIGHTS} where they come from, or convert them where you trust them"
         )
+    if folder is not None and (folder / _GRAPHS).is_file():
+        return f"{name}: its weights are in ONNX graphs only; load it with backend='onnx' (--backend onnx)"
     return f"{name}: no {_WEIGHTS}; save the model with save_pretrained, which writes it"
 
 
