@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
+import torch
 from torch.nn import functional
 
 from ..trees.arborescence import IntArray
@@ -121,7 +122,7 @@ class SparseLinks:
         assert given.nil is not None
         logits = np.column_stack([given.nil.numpy(), given.link.numpy()])
         self._above = np.where(real, logits, -np.inf)
-        shares = functional.logsigmoid(scores.nil.new_tensor(logits).double()).numpy()
+        shares = functional.logsigmoid(torch.from_numpy(logits)).numpy()
         shares = np.where(real, shares, -np.inf)
         weights = np.exp(shares - shares.max(axis=1, keepdims=True))
         self._chances: FloatArray = weights / weights.sum(axis=1, keepdims=True)

@@ -33,7 +33,7 @@ BLOCK_LIMIT = 1000
 _CUT = 18.0  # edges between blocks that are weaker, by the log of their ratio to those from above, are left out
 _STRONGEST = 8  # so many edges into each span say which spans belong to one block
 _ROUNDS = 30
-_NEGLIGIBLE = 1e-7
+_NEGLIGIBLE = 1e-9
 
 
 class SparseMarginals:
