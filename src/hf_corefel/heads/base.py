@@ -210,7 +210,9 @@ class Head(ABC):
 
         That of its base class does not count where it has scores or a posterior of its own.
         """
-        return not self.own_scores and self._inherits("sparse_posterior", {"posterior", "parent_scores", "distribution"})
+        return not self.own_scores and self._inherits(
+            "sparse_posterior", {"posterior", "parent_scores", "distribution"}
+        )
 
     def sparse_posterior(self, scores: SparseEdgeScores) -> SparsePosterior:
         """The decoding and the probabilities of one long document, of the edges that are scored.

@@ -54,7 +54,11 @@ class SparseChoices:
 
     def parent_scores(self, spans: IntArray, parents: IntArray) -> FloatArray:
         """Edge scores, 0 for the span itself."""
-        return EdgeTable(self._above, self._source, self._target, self._edges, -np.inf)(spans, parents)
+        return self._weights(spans, parents)
+
+    @cached_property
+    def _weights(self) -> EdgeTable:
+        return EdgeTable(self._above, self._source, self._target, self._edges, -np.inf)
 
     @cached_property
     def _shares(self) -> tuple[FloatArray, FloatArray]:
@@ -97,6 +101,7 @@ class SparseChoices:
         return linked, nil
 
 
+_NONE = np.empty(0, dtype=np.int64)
 # A probability that no digit of a result shows.
 _NEGLIGIBLE = 1e-9
 
@@ -135,14 +140,12 @@ class SparseLinks:
 
     def parent_scores(self, spans: IntArray, parents: IntArray) -> FloatArray:
         """Scores of the candidates, and NIL's for the root."""
-        none = np.empty(0, dtype=np.int64)
-        return EdgeTable(self._above, none, none, np.empty(0), -np.inf)(spans, parents)
+        return EdgeTable(self._above, _NONE, _NONE, np.empty(0), -np.inf)(spans, parents)
 
     def edge_probabilities(self, parents: IntArray) -> FloatArray:
         """Sigmoids, scaled to sum to 1."""
         size = len(parents)
-        none = np.empty(0, dtype=np.int64)
-        return EdgeTable(self._chances, none, none, np.empty(0), 0.0)(
+        return EdgeTable(self._chances, _NONE, _NONE, np.empty(0), 0.0)(
             np.arange(size), np.where(parents < 0, size, parents)
         )
 

@@ -56,7 +56,11 @@ class SparseTree:
 
     def parent_scores(self, spans: IntArray, parents: IntArray) -> FloatArray:
         """Log-weights of edges."""
-        return EdgeTable(self._above, self._source, self._target, self._score, -np.inf)(spans, parents)
+        return self._weights(spans, parents)
+
+    @cached_property
+    def _weights(self) -> EdgeTable:
+        return EdgeTable(self._above, self._source, self._target, self._score, -np.inf)
 
     def edge_probabilities(self, parents: IntArray) -> FloatArray:
         """Marginals of edges."""

@@ -148,10 +148,8 @@ class PairScorer(nn.Module):
                 scores = scores.index_put((_all(batch, i), rows, columns), these)
         return scores
 
-    def project_sides(
-        self, spans: Tensor, expected_embeddings: Tensor | None
-    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """What each span gives as child, as parent and to the product, ``[B, N, …]``, and each distance, ``[10, …]``."""
+    def project_sides(self, spans: Tensor, expected_embeddings: Tensor | None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """What spans give as child, as parent and to the product, ``[B, N, …]``, and distances, ``[10, …]``."""
         child = self._child(spans, expected_embeddings)
         parent = self._with(self.parent(spans), "parent", expected_embeddings)
         factor = self._with(self._factor(spans), "factor", expected_embeddings)

@@ -125,8 +125,9 @@ class SpanChooser:
 
     def __init__(self, size: int) -> None:
         # For a retained span [b, e): a new one crosses it if it begins inside and ends outside, or the other way round.
-        # By begin: the furthest end of a retained span that begins there. By end: the earliest begin of one ending there.
+        # By begin: the furthest end of a retained span that begins there.
         self._furthest_end = np.zeros(size, dtype=np.int64)
+        # By end: the earliest begin of a retained span that ends there.
         self._earliest_begin = np.full(size, size, dtype=np.int64)
 
     def choose(

@@ -55,7 +55,9 @@ def relations_of_retained(
     return relations
 
 
-def relations_between(config: CorefELConfig, labels: dict[str, Tensor], one: Tensor, other: Tensor) -> dict[str, Tensor]:
+def relations_between(
+    config: CorefELConfig, labels: dict[str, Tensor], one: Tensor, other: Tensor
+) -> dict[str, Tensor]:
     """Return the features ``[M, F]`` of M pairs of spans, by the name of their relation; see `relations_of_retained`.
 
     Args:

@@ -48,7 +48,7 @@ class PartnerKeys:
 
 
 def choose_pairs(keys: PartnerKeys, most: int) -> tuple[IntArray, IntArray]:
-    """Return pairs of spans as the earlier and the later ones ``[M]``, sorted; no span has more than `most` earlier ones.
+    """Return pairs of spans as the earlier and the later ones ``[M]``; no span has more than `most` earlier ones.
 
     Args:
         keys: What the spans have in common.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -34,7 +34,7 @@ class LongOutput:
         retained: ``[N]`` numbers of the retained spans in reading order.
         scores: Their edges, before calibration.
         nested: Which of them contain others.
-        exclusive: Code points ``[N, 2]`` of the retained spans where no two mentions may share one; None where they may.
+        exclusive: Code points ``[N, 2]`` of them where no two mentions may share one; None where they may.
     """
 
     document: EncodedDocument
@@ -163,5 +163,4 @@ def _with_proposals(
 ) -> EncodedDocument:
     """The document with what its knowledge base proposes for the retained spans by their vectors."""
     vectors = read.vectors.float().cpu().numpy()
-    found = with_late_candidates(knowledge_base, document, read.retained, vectors, limit)
-    return replace(found)
+    return with_late_candidates(knowledge_base, document, read.retained, vectors, limit)

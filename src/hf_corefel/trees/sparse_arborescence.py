@@ -1,8 +1,8 @@
 """Maximum spanning arborescence of a graph that is given as a list of edges, in about linear time.
 
-An edge between two nodes that does not beat the edge from the root to the same child is in no best tree that is needed:
-whatever was contracted, the root stands outside, and both edges gain the same there. Such edges are left out first. Of a
-document they are nearly all; ties go to the root, as in the dense search.
+An edge between two nodes that does not beat the edge from the root to the same child is not needed: whatever was
+contracted, the root stands outside, and both edges gain the same there. Such edges are left out first; of a document
+they are nearly all. Ties go to the root, as in the dense search.
 
 The rest is the search of Tarjan (1977) in the form of Gabow, Galil, Spencer and Tarjan (1986): a path is grown
 backwards, as in `hf_corefel.trees.arborescence`, whose words are used here. The edges into a node are a skew heap

@@ -7,8 +7,8 @@ ratios it is known how little that changes (`SparseMarginals.left_out`, a bound 
 
 What is left falls apart into blocks: spans that the other edges connect. The trees of the graph are products of trees
 of the blocks, each of which is summed exactly (`hf_corefel.trees.elimination`). **Where all blocks are of at most
-`BLOCK_LIMIT` spans, nothing else is approximate.** A larger one is cut, its weakest edges first. A span whose parent may
-be in another block takes that parent for a part of what is above. This counts parents that run in a circle through
+`BLOCK_LIMIT` spans, nothing else is approximate.** A larger one is cut, its weakest edges first. A span whose parent
+may be in another block takes that parent for a part of what is above. This counts parents that run in a circle through
 several blocks, which no tree has; their share is small where edges between blocks have small probabilities
 (`SparseMarginals.between_blocks`). Entities reach a span through other blocks by way of these parents: the probability
 of each is followed from block to block for some rounds, and what is left after them is shared out in proportion.
@@ -144,9 +144,11 @@ class SparseMarginals:
         self._edge, self._between = edge, between
         self._root, self._candidates = from_above * root_share, from_above[:, None] * candidate_share
         shape = (self.size, self.size)
-        self._heads = sparse.csr_matrix(
-            (np.concatenate(chances), (np.concatenate(rows), np.concatenate(columns))), shape=shape
-        ) if self.size else sparse.csr_matrix(shape)
+        self._heads = (
+            sparse.csr_matrix((np.concatenate(chances), (np.concatenate(rows), np.concatenate(columns))), shape=shape)
+            if self.size
+            else sparse.csr_matrix(shape)
+        )
         self._cross = sparse.csr_matrix((cross_share, (target[between], source[between])), shape=shape)
         self._root_share, self._candidate_share = root_share, candidate_share
 
