@@ -162,9 +162,7 @@ def _two_groups(between: float) -> tuple[int, np.ndarray]:
 
 
 @pytest.mark.parametrize(("between", "most"), [(-25.0, 1e-9), (-5.0, 1e-2)])
-def test_blocks_are_as_good_as_edges_between_them_are_weak(
-    between: float, most: float, graph_type: type[Any]
-) -> None:
+def test_blocks_are_as_good_as_edges_between_them_are_weak(between: float, most: float, graph_type: type[Any]) -> None:
     n, edges = _two_groups(between)
     rows = np.array([[0], *[[-1]] * 3, [1], *[[-1]] * 3])
     graph = graph_type(np.zeros(n), edges, np.where(rows < 0, -np.inf, 1.0), rows)

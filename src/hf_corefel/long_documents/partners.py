@@ -3,7 +3,8 @@
 What makes a partner is cheap to know: it is near, it is a likely mention (Φp) and near, or it has something in common
 with the span: its text, a word, a candidate entity, a definition, a speaker. Of those with something in common the last
 ones, the first one and the likeliest mentions count, so that a name at the end of a book meets its mates at the
-beginning. Where this makes more than k, the strongest reasons go first. Both directions of a pair are scored.
+beginning. Where this makes more than k, the strongest reasons go first; where it makes less, the nearest spans are
+taken. Both directions of a pair are scored.
 
 The number of pairs, and the work on them, grows with the number of spans only.
 """
@@ -20,8 +21,8 @@ __all__ = ["PartnerKeys", "choose_pairs"]
 
 # Of the spans with something in common: so many before the span, first ones, and likeliest mentions.
 _LAST, _FIRST, _BEST = 3, 1, 3
-# So many spans right before, and so many likely mentions before.
-_NEAR, _NEAR_MENTIONS = 24, 24
+# So many likely mentions right before.
+_NEAR_MENTIONS = 24
 # The likeliest mentions of the document, of so many different texts, which all spans are compared with.
 _ANCHORS = 8
 # Words that more spans than this share ("the") say nothing.
@@ -61,7 +62,7 @@ def choose_pairs(keys: PartnerKeys, most: int) -> tuple[IntArray, IntArray]:
         *(_within_groups(*_labels(keys, which), keys.mention, reason=0, common=count) for which in _PAIRS_OF_LABELS),
         _within_groups(*_named(keys.persons[:, None]), keys.mention, reason=1, common=count),
         _right_before(np.flatnonzero(keys.mention > 0), count, _NEAR_MENTIONS, reason=2),
-        _right_before(np.arange(count), count, _NEAR, reason=2),
+        _right_before(np.arange(count), count, most, reason=2),
         _within_groups(*_named(keys.words), keys.mention, reason=10, common=_COMMON),
         _within_groups(*_named(keys.entities), keys.mention, reason=14, common=_COMMON),
         _with_anchors(texts, keys.mention, reason=20),
