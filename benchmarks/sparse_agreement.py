@@ -4,7 +4,7 @@
 
 Each document, or so many joined to one, is annotated twice: with every pair of spans scored, and as a document that is
 too long for that. A decision is what a span is: no mention, or a mention with its entity and the other mentions of its
-cluster. Printed are the decisions that are equal, of all retained spans and of mentions; both for the entity and for the
+cluster. Printed are the decisions that are equal, of all retained spans and of mentions: of the entity, and of the
 whole cluster.
 """
 
@@ -43,7 +43,7 @@ def main() -> None:
     annotate = load_pipeline()
     settings = annotate.processor.settings
     # One span is as long as a document may be for the scores of all pairs; what is kept stays the same.
-    few = settings.replace(max_kept_spans=max(1, settings.min_kept_spans), min_kept_spans=settings.min_kept_spans)
+    few = settings.replace(max_kept_spans=max(1, settings.min_kept_spans))
     if options.partners:
         few = few.replace(max_partners=options.partners)
     texts = [json.loads(line)["text"] for line in options.documents.read_text(encoding="utf-8").splitlines()]
@@ -63,9 +63,7 @@ def main() -> None:
         spans, mentions = spans + retained, mentions + len(either)
         entities, clusters = entities + other_entity, clusters + other_cluster
         if other_cluster:
-            print(
-                f"{number:4d}: {retained} spans, {len(either)} mentions; {other_entity} entities, {other_cluster} clusters"
-            )
+            print(f"{number:4d}: {len(either)} mentions; {other_entity} entities and {other_cluster} clusters differ")
     for name, count in (("spans", spans), ("mentions", mentions)):
         print(
             f"of {count:6d} {name:8s} decided alike: {100 - 100 * entities / count:.3f} % (mention and entity), "

@@ -11,7 +11,15 @@ from ..modeling_corefel import CorefELModel, CorefELOutput
 from ..processing_corefel import CorefELProcessor, EncodedDocument
 from .retrieval import read_with_span_vectors, wants_span_vectors
 
-__all__ = ["read_groups"]
+__all__ = ["read_groups", "retained_spans"]
+
+
+def retained_spans(output: CorefELOutput | LongOutput) -> list[int]:
+    """Return the numbers of the spans that were retained of the only document of an output."""
+    if isinstance(output, LongOutput):
+        return [int(span) for span in output.retained]
+    retained: Tensor = output["retained"]
+    return retained[0].tolist()
 
 
 def read_groups(
