@@ -1,4 +1,4 @@
-"""A book of 100,000 words: it is read whole, in little memory, and a name at its end meets its mates at the beginning."""
+"""A book of 100,000 words is read whole, in little memory; a name at its end meets its mates at the beginning."""
 
 from __future__ import annotations
 
@@ -56,12 +56,9 @@ def test_a_name_meets_its_mates_across_a_book() -> None:
     assert memory < 4.0
     assert "was scored with at most 64 of those before it" in result["warnings"][0]
     named = book.count("Ocasio-Vanterpool")
-    clusters = [
-        cluster
-        for cluster in result["clusters"]
-        if any("Vanterpool" in mention["text"] for mention in cluster["mentions"])
-    ]
+    texts = [[mention["text"] for mention in cluster["mentions"]] for cluster in result["clusters"]]
+    clusters = [[text for text in cluster if "Vanterpool" in text] for cluster in texts]
+    clusters = [cluster for cluster in clusters if cluster]
     assert len(clusters) == 1
-    texts = [mention["text"] for mention in clusters[0]["mentions"] if "Vanterpool" in mention["text"]]
-    assert len(texts) == named > 90
-    assert texts[-1] == "Philippa Ocasio-Vanterpool"
+    assert len(clusters[0]) == named > 90
+    assert clusters[0][-1] == "Philippa Ocasio-Vanterpool"

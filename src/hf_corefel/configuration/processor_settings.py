@@ -42,5 +42,5 @@ def read_settings(path: str | Path) -> ReadingSettings:
 def write_settings(settings: ReadingSettings, path: str | Path) -> None:
     """Write settings to a file, which is whole or not there."""
     with whole_file(path) as partial:
-        content = {"processor_class": "CorefELProcessor", **settings.to_dict()}
+        content = {"processor_class": "CorefELProcessor", **settings.to_saved()}
         partial.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")

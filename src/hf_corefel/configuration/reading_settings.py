@@ -64,8 +64,7 @@ class ReadingSettings:
         Raises:
             ValueError: When one is out of range; the message names it after `where`.
         """
-        own = {name: values[name] for name in READING_FIELDS if name in values or name != "max_partners"}
-        own.setdefault("max_partners", FIELDS["max_partners"].default)  # see `to_dict`
+        own = {name: values[name] for name in READING_FIELDS}
         _check(own, where)
         return cls(**own)
 
@@ -84,9 +83,12 @@ class ReadingSettings:
         return replace(self, **changed)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return them by name, as they are saved."""
-        fields = asdict(self)
-        # What 0.1.0 did not have is written only where it says something.
+        """Return them by name."""
+        return asdict(self)
+
+    def to_saved(self) -> dict[str, Any]:
+        """Return them as files hold them: what 0.1.0 did not have is written only where it says something."""
+        fields = self.to_dict()
         if self.max_partners == FIELDS["max_partners"].default:
             del fields["max_partners"]
         return fields
