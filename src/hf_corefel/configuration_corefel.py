@@ -78,7 +78,7 @@ class CorefELConfig(PretrainedConfig):
         max_kept_spans: Most spans that are scored each with each, which takes memory and time in the square of their
             number. A longer document keeps as many as the ratio says, and scores each with ``max_partners`` of them. At
             the paper's ratio the default is enough for 15,000 words.
-        max_partners: Spans before each one that it is scored with, at most, in documents that want more than
+        max_partners: Other spans that each one is scored with by its choice, at most, in documents that want more than
             ``max_kept_spans`` spans; see `hf_corefel.long_documents.partners`. 0 keeps ``max_kept_spans`` of such a
             document, the best ones, and scores each with each.
         width_embedding_size: Size of the span-width embedding φ in g.
@@ -157,7 +157,7 @@ class CorefELConfig(PretrainedConfig):
         span_keep_ratio: float = 0.2,
         min_kept_spans: int = 0,
         max_kept_spans: int = 3000,
-        max_partners: int = 64,
+        max_partners: int = 128,
         width_embedding_size: int = 20,
         distance_embedding_size: int = 20,
         case_embedding_size: int = 0,

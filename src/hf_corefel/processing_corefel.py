@@ -301,8 +301,8 @@ class CorefELProcessor:
         if is_long:
             limit = wanted
             warnings.append(
-                f"each of the {kept} spans of this long document was scored with at most {settings.max_partners} of "
-                "those before it, the likeliest ones, and not with all (max_partners)"
+                f"each of the {kept} spans of this long document was scored with {settings.max_partners} others, the "
+                "likeliest ones, and not with all (max_partners)"
             )
         if limit < wanted and document.mentions is None:
             warnings.append(

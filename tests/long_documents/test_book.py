@@ -54,7 +54,7 @@ def test_a_name_meets_its_mates_across_a_book() -> None:
     )
     memory, result = json.loads(given.stdout.splitlines()[-1])
     assert memory < 4.0
-    assert "was scored with at most 64 of those before it" in result["warnings"][0]
+    assert "was scored with 128 others" in result["warnings"][0]
     named = book.count("Ocasio-Vanterpool")
     texts = [[mention["text"] for mention in cluster["mentions"]] for cluster in result["clusters"]]
     clusters = [[text for text in cluster if "Vanterpool" in text] for cluster in texts]

@@ -13,7 +13,7 @@ from hf_corefel.heads import HEADS
 from hf_corefel.long_documents import reading
 from hf_corefel.pipeline_corefel import load_pipeline
 
-SAID = "was scored with at most 64 of those before it"
+SAID = "was scored with 128 others"
 
 
 def _mentions(result: Any) -> dict[tuple[int, int], tuple[Any, frozenset[tuple[int, int]]]]:

@@ -140,10 +140,10 @@ FIELDS: dict[str, ConfigField] = {
     ),
     "max_partners": ConfigField(
         "count",
-        64,
+        128,
         ("processor",),
-        "Spans before each one that it is scored with, at most, in documents that want more than ``max_kept_spans`` "
-        "spans; see `hf_corefel.long_documents.partners`. 0 keeps ``max_kept_spans`` of such a document, the best "
+        "Other spans that each one is scored with by its choice, at most, in documents that want more than "
+        "``max_kept_spans`` spans; see `hf_corefel.long_documents.partners`. 0 keeps ``max_kept_spans`` of such a document, the best "
         "ones, and scores each with each.",
         least=0,
         most=100_000,

@@ -31,7 +31,7 @@ class ReadingSettings:
         span_keep_ratio: Spans that the pruner keeps a word.
         min_kept_spans: The fewest that it keeps of a document.
         max_kept_spans: Most spans of a document that are scored each with each.
-        max_partners: Spans that each one is scored with in a longer document.
+        max_partners: Others that each span is scored with in a longer document.
         max_candidates: Candidates looked up for a span.
         window_size: Subwords a window, special tokens included.
         window_overlap: Subwords that neighbouring windows share.

@@ -1,4 +1,4 @@
-"""Which spans of a long document are scored in pairs: for each one at most k earlier ones, its partners.
+"""Which spans of a long document are scored in pairs: each one with at most k others that it chooses, its partners.
 
 What makes a partner is cheap to know: it is near, it is a likely mention (Φp) and near, or it has something in common
 with the span: its text, a word, a candidate entity, a definition, a speaker. Of those with something in common the last
@@ -22,9 +22,9 @@ __all__ = ["PartnerKeys", "choose_pairs"]
 # Of the spans with something in common: so many before the span, first ones, and likeliest mentions.
 _LAST, _FIRST, _BEST = 3, 1, 3
 # So many likely mentions right before.
-_NEAR_MENTIONS = 24
+_NEAR_MENTIONS = 64
 # The likeliest mentions of the document, of so many different texts, which all spans are compared with.
-_ANCHORS = 8
+_ANCHORS = 32
 # Words that more spans than this share ("the") say nothing.
 _COMMON = 1_000
 
@@ -49,11 +49,11 @@ class PartnerKeys:
 
 
 def choose_pairs(keys: PartnerKeys, most: int) -> tuple[IntArray, IntArray]:
-    """Return pairs of spans as the earlier and the later ones ``[M]``; no span has more than `most` earlier ones.
+    """Return pairs of spans as the earlier and the later ones ``[M]``; each span chooses `most` partners at most.
 
     Args:
         keys: What the spans have in common.
-        most: Most earlier partners a span.
+        most: Most partners that a span chooses. It may be chosen by more.
     """
     count = len(keys.mention)
     texts = _texts(keys.words)
@@ -68,20 +68,21 @@ def choose_pairs(keys: PartnerKeys, most: int) -> tuple[IntArray, IntArray]:
         _with_anchors(texts, keys.mention, reason=20),
     ]
     one, other, weak = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    early, late = np.minimum(one, other), np.maximum(one, other)
-    # Once each, for the strongest reason; then the strongest reasons of each later span, of equal ones the nearest.
-    order = np.lexsort((weak, early, late))
-    early, late, weak = early[order], late[order], weak[order]
-    new = np.ones(len(early), dtype=bool)
-    new[1:] = (early[1:] != early[:-1]) | (late[1:] != late[:-1])
-    new &= early != late
-    early, late, weak = early[new], late[new], weak[new]
-    order = np.lexsort((-early, weak, late))
-    late = late[order]
-    starts = np.cumsum(np.bincount(late, minlength=count)) - np.bincount(late, minlength=count)
-    stays = np.sort(order[np.arange(len(late)) - starts[late] < most])
-    kept: tuple[IntArray, IntArray] = early[stays], np.sort(late)[stays]
-    return kept
+    # Each partner once, for the strongest reason.
+    order = np.lexsort((weak, other, one))
+    one, other, weak = one[order], other[order], weak[order]
+    new = np.ones(len(one), dtype=bool)
+    new[1:] = (one[1:] != one[:-1]) | (other[1:] != other[:-1])
+    new &= one != other
+    one, other, weak = one[new], other[new], weak[new]
+    # The strongest reasons of each span, of equal ones the nearest.
+    order = np.lexsort((np.abs(one - other), weak, one))
+    one, other = one[order], other[order]
+    total = np.bincount(one, minlength=count)
+    stays = np.arange(len(one)) - (np.cumsum(total) - total)[one] < most
+    pairs = np.minimum(one[stays], other[stays]) * count + np.maximum(one[stays], other[stays])
+    early, late = np.divmod(np.unique(pairs), max(count, 1))
+    return early, late
 
 
 # Labels of definitions that meet: a term and its bracket, a term and what it was defined for, initials and capitals.
@@ -129,29 +130,29 @@ def _within_groups(spans: IntArray, group: IntArray, mention: np.ndarray, reason
     place = np.arange(len(spans))
     likely = np.lexsort((-mention[spans], group))  # the places of a group, the likeliest mention first
     weak = reason + np.log2(np.maximum(total[group], 1)) / 4
-    one, other, weakness = [], [], []
+    # For each step the places that have such a partner, the partner's place, and how much weaker a reason it is.
+    found: list[tuple[IntArray, IntArray, float]] = []
     for step in range(1, _LAST + 1):
-        inside = place - step >= starts
-        one.append(spans[inside]), other.append(spans[place[inside] - step]), weakness.append(weak[inside] + step / 8)
+        inside = place[place - step >= starts]
+        found.append((inside, inside - step, step / 8))
     for step in range(_FIRST):
-        inside = step < total[group]
-        one.append(spans[inside]), other.append(spans[starts[inside] + step]), weakness.append(weak[inside] + 0.5)
+        inside = place[step < total[group]]
+        found.append((inside, starts[inside] + step, 0.5))
     for step in range(_BEST):
-        inside = step < total[group]
-        one.append(spans[inside]), other.append(spans[likely[starts[inside] + step]])
-        weakness.append(weak[inside] + step / 8)
-    return np.concatenate(one), np.concatenate(other), np.concatenate(weakness)
+        inside = place[step < total[group]]
+        found.append((inside, likely[starts[inside] + step], step / 8))
+    one = np.concatenate([inside for inside, _, _ in found])
+    other = np.concatenate([partner for _, partner, _ in found])
+    weakness = np.concatenate([weak[inside] + more for inside, _, more in found])
+    return spans[one], spans[other], weakness
 
 
 def _right_before(spans: IntArray, count: int, most: int, reason: float) -> _Found:
     """Pairs of each span with the last ones before it of some spans, ascending."""
     place = np.searchsorted(spans, np.arange(count))
-    one, other, weak = [], [], []
-    for step in range(1, most + 1):
-        inside = np.flatnonzero(place - step >= 0)
-        one.append(inside), other.append(spans[place[inside] - step])
-        weak.append(np.full(len(inside), reason + step / 3))
-    return np.concatenate(one), np.concatenate(other), np.concatenate(weak)
+    steps = np.arange(1, most + 1)
+    at, step = np.nonzero(place[:, None] >= steps)
+    return at, spans[place[at] - steps[step]], reason + steps[step] / 3
 
 
 def _with_anchors(texts: IntArray, mention: np.ndarray, reason: float) -> _Found:

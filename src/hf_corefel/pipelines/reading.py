@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from torch import Tensor
 
@@ -16,10 +17,9 @@ __all__ = ["read_groups", "retained_spans"]
 
 def retained_spans(output: CorefELOutput | LongOutput) -> list[int]:
     """Return the numbers of the spans that were retained of the only document of an output."""
-    if isinstance(output, LongOutput):
-        return [int(span) for span in output.retained]
-    retained: Tensor = output["retained"]
-    return retained[0].tolist()
+    retained: Any = output.retained if isinstance(output, LongOutput) else output["retained"][0]
+    spans: list[int] = retained.tolist()
+    return spans
 
 
 def read_groups(

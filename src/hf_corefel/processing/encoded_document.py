@@ -47,8 +47,7 @@ class EncodedDocument:
         entity_vectors: ``[E, D]`` float32.
         warnings: What was dropped, in words.
         names_only: Whether its mention scope wants names only.
-        max_partners: Of a long document, how many spans before it each one is scored with; 0 where each is scored with
-            each.
+        max_partners: Of a long document, how many others each span is scored with; 0 where each is scored with each.
     """
 
     document: Document

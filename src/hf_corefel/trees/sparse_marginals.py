@@ -124,11 +124,11 @@ class SparseMarginals:
         stops = np.searchsorted(block[target[inner_edges]], numbers, side="right")
         begins = np.searchsorted(block[target[inner_edges]], numbers, side="left")
         # Probability that the path to a span (row) enters its block at another (column).
-        rows, columns, chances = [], [], []
+        paths: list[tuple[IntArray, IntArray, FloatArray]] = []
         for first, count, begin, stop in zip(firsts, counts, begins, stops, strict=True):
             here = spans[first : first + count]
             if count == 1:
-                rows.append(here), columns.append(here), chances.append(np.ones(1))
+                paths.append((here, here, np.ones(1)))
                 continue
             edges = inner_edges[begin:stop]
             weights = np.full((count + 1, count), -np.inf)
@@ -139,16 +139,15 @@ class SparseMarginals:
             edge[edges] = marginals[place[source[edges]], place[target[edges]]]
             from_above[here] = marginals[-1]
             head, span = np.nonzero(heads > _NEGLIGIBLE)
-            rows.append(here[span]), columns.append(here[head]), chances.append(heads[head, span])
+            paths.append((here[span], here[head], heads[head, span]))
         edge[between] = from_above[target[between]] * cross_share
         self._edge, self._between = edge, between
         self._root, self._candidates = from_above * root_share, from_above[:, None] * candidate_share
         shape = (self.size, self.size)
-        self._heads = (
-            sparse.csr_matrix((np.concatenate(chances), (np.concatenate(rows), np.concatenate(columns))), shape=shape)
-            if self.size
-            else sparse.csr_matrix(shape)
+        rows, columns, chances = (
+            (np.concatenate(parts) for parts in zip(*paths, strict=True)) if paths else ([], [], [])
         )
+        self._heads = sparse.csr_matrix((chances, (rows, columns)), shape=shape)
         self._cross = sparse.csr_matrix((cross_share, (target[between], source[between])), shape=shape)
         self._root_share, self._candidate_share = root_share, candidate_share
 
