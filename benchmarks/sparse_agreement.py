@@ -3,9 +3,9 @@
     python benchmarks/sparse_agreement.py DOCUMENTS.jsonl [--scope all] [--join 5] [--limit 20]
 
 Each document, or so many joined to one, is annotated twice: with every pair of spans scored, and as a document that is
-too long for that. A decision is what a span is: no mention, or a mention with its entity and the other mentions of its
-cluster. Printed are the decisions that are equal, of all retained spans and of mentions: of the entity, and of the
-whole cluster.
+too long for that. Each retained span is decided about: it is no mention, or it is one with a parent in the tree, an
+entity, and a cluster. Printed is how many are decided alike, of all retained spans and of mentions. One parent that
+differs makes all spans of two clusters count as other clusters.
 """
 
 from __future__ import annotations
@@ -21,12 +21,14 @@ from hf_corefel import Document
 from hf_corefel.pipeline_corefel import load_pipeline
 
 
-def decisions(result: Any) -> dict[tuple[int, int], tuple[str | None, frozenset[tuple[int, int]]]]:
-    """Return for each mention its entity and the mentions of its cluster."""
+def decisions(result: Any) -> dict[tuple[int, int], tuple[Any, Any, Any]]:
+    """Return for each mention its parent, its entity and the mentions of its cluster."""
     found = {}
     for cluster in result["clusters"]:
         together = frozenset((mention["begin"], mention["end"]) for mention in cluster["mentions"])
-        found.update(dict.fromkeys(together, (cluster["entity"], together)))
+        for mention in cluster["mentions"]:
+            parent = tuple(sorted(mention["parent"].items()))
+            found[mention["begin"], mention["end"]] = parent, cluster["entity"], together
     return found
 
 
@@ -48,27 +50,28 @@ def main() -> None:
         few = few.replace(max_partners=options.partners)
     texts = [json.loads(line)["text"] for line in options.documents.read_text(encoding="utf-8").splitlines()]
     joined = ["\n\n".join(texts[n : n + options.join]) for n in range(0, len(texts), options.join)]
-    spans = mentions = entities = clusters = 0
+    spans = mentions = 0
+    differ = dict.fromkeys(("parent", "entity", "cluster"), 0)
     for number, text in enumerate(joined[: options.limit]):
         document = Document(text, mention_scope=options.scope)
         annotate.processor.settings = settings
-        retained = annotate.processor.encode(document).limit
-        wanted = decisions(annotate(document))
+        spans += annotate.processor.encode(document).limit
+        wanted = decisions(annotate(document, evidence=True))
         annotate.processor.settings = few
-        found = decisions(annotate(document))
+        found = decisions(annotate(document, evidence=True))
         either = wanted.keys() | found.keys()
-        none = (None, frozenset[tuple[int, int]]())
-        other_entity = sum(wanted.get(m, ("none", 0))[0] != found.get(m, ("none", 0))[0] for m in either)
-        other_cluster = sum(wanted.get(m, none) != found.get(m, none) for m in either)
-        spans, mentions = spans + retained, mentions + len(either)
-        entities, clusters = entities + other_entity, clusters + other_cluster
-        if other_cluster:
-            print(f"{number:4d}: {len(either)} mentions; {other_entity} entities and {other_cluster} clusters differ")
-    for name, count in (("spans", spans), ("mentions", mentions)):
-        print(
-            f"of {count:6d} {name:8s} decided alike: {100 - 100 * entities / count:.3f} % (mention and entity), "
-            f"{100 - 100 * clusters / count:.3f} % (and the whole cluster)"
-        )
+        mentions += len(either)
+        none = ("none",) * len(differ)
+        here = {
+            name: sum(wanted.get(m, none)[place] != found.get(m, none)[place] for m in either)
+            for place, name in enumerate(differ)
+        }
+        differ = {name: count + here[name] for name, count in differ.items()}
+        if any(here.values()):
+            print(f"{number:4d}: {len(either)} mentions, {here} differ", flush=True)
+    for what, total in (("spans", spans), ("mentions", mentions)):
+        alike = ", ".join(f"{name} {100 - 100 * count / total:.3f} %" for name, count in differ.items())
+        print(f"of {total} {what}, decided alike: {alike}", flush=True)
 
 
 if __name__ == "__main__":

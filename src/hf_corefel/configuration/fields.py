@@ -143,8 +143,8 @@ FIELDS: dict[str, ConfigField] = {
         128,
         ("processor",),
         "Other spans that each one is scored with by its choice, at most, in documents that want more than "
-        "``max_kept_spans`` spans; see `hf_corefel.long_documents.partners`. 0 keeps ``max_kept_spans`` of such a document, the best "
-        "ones, and scores each with each.",
+        "``max_kept_spans`` spans; see `hf_corefel.long_documents.partners`. 0 keeps ``max_kept_spans`` of such a "
+        "document, the best ones, and scores each with each.",
         least=0,
         most=100_000,
     ),
