@@ -144,9 +144,8 @@ class SparseMarginals:
         self._edge, self._between = edge, between
         self._root, self._candidates = from_above * root_share, from_above[:, None] * candidate_share
         shape = (self.size, self.size)
-        rows, columns, chances = (
-            (np.concatenate(parts) for parts in zip(*paths, strict=True)) if paths else ([], [], [])
-        )
+        none = np.zeros(0, dtype=np.int64)
+        rows, columns, chances = map(np.concatenate, zip(*[(none, none, none), *paths], strict=True))
         self._heads = sparse.csr_matrix((chances, (rows, columns)), shape=shape)
         self._cross = sparse.csr_matrix((cross_share, (target[between], source[between])), shape=shape)
         self._root_share, self._candidate_share = root_share, candidate_share
