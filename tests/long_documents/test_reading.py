@@ -61,12 +61,20 @@ def test_every_stretch_retains_its_share(dense: CorefELPipeline, story: str, mon
     place = np.searchsorted(every.retained, found.retained)
     torch.testing.assert_close(found.vectors, every.vectors[place], rtol=1e-4, atol=1e-4)
     torch.testing.assert_close(found.mention, every.mention[place], rtol=1e-4, atol=1e-4)
-    # Also those of spans over the edge of a stretch.
-    over = windows.window[spans.begin] // 2 != windows.window[spans.end - 1] // 2
-    assert over.any()
-    monkeypatch.setattr(reading, "_STRETCH", 2)
-    parts = _read(dense, replace(document, keep_all=True))
-    torch.testing.assert_close(parts.vectors, every.vectors, rtol=1e-4, atol=1e-4)
+
+
+@torch.no_grad()
+def test_spans_over_the_edge_of_a_stretch(dense: CorefELPipeline, story: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # One sentence, so that windows end anywhere.
+    document = replace(dense.processor.encode(story.replace(".", " and")), keep_all=True)
+    windows, spans = document.windows.window, document.spans
+    assert (windows[spans.begin] != windows[spans.end - 1]).any()
+    whole = _read(dense, document)
+    monkeypatch.setattr(reading, "_STRETCH", 1)
+    parts = _read(dense, document)
+    assert parts.retained.tolist() == whole.retained.tolist() == list(range(len(spans)))
+    torch.testing.assert_close(parts.vectors, whole.vectors, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(parts.mention, whole.mention, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("seed", range(5))
