@@ -103,3 +103,16 @@ def test_given_mentions_are_all_retained(dense: CorefELPipeline, monkeypatch: py
     document = dense.processor.encode(Document(text, mentions=mentions))
     found = _read(dense, document)
     assert found.retained.tolist() == list(range(32))
+
+
+def test_unlikely_spans_leave_their_places(dense: CorefELPipeline, story: str) -> None:
+    document = dense.processor.encode(story)
+    every = _read(dense, document)
+    least = float(every.mention.median())
+    with torch.no_grad():
+        likely = read_spans(dense.model, dense.processor, document, least)
+    kept = every.mention >= least
+    assert every.order.tolist() == list(range(len(every.retained)))
+    assert likely.retained.tolist() == every.retained[kept.numpy()].tolist()
+    assert likely.order.tolist() == kept.nonzero().flatten().tolist()
+    torch.testing.assert_close(likely.vectors, every.vectors[kept])

@@ -120,6 +120,7 @@ def score_pair_list(
     matches: Callable[[Tensor, Tensor], Tensor] | None = None,
     relations: Callable[[Tensor, Tensor], Mapping[str, Tensor]] | None = None,
     antecedents_only: bool = False,
+    order: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Score pairs of spans in both directions, as `PairScorer` does.
 
@@ -132,6 +133,7 @@ def score_pair_list(
         matches: Gives the features ``[m, 5]`` of m pairs, likewise.
         relations: Gives the further features ``[m, F]`` of m pairs by their names.
         antecedents_only: Leave out the second direction, whose scores are 0 then.
+        order: ``[N]`` numbers of the spans, by which they are near or far; 0 to N - 1 when None.
 
     Returns:
         Φc ``[M]`` with the earlier span as parent, and with the later one.
@@ -144,7 +146,10 @@ def score_pair_list(
     for start in range(0, len(early), _CHUNK):
         part = slice(start, start + _CHUNK)
         i, j = early[part], late[part]
-        shared = scorer.product(factor[i] * factor[j]) + distance[distance_bucket(j - i)]
+        shared = (
+            scorer.product(factor[i] * factor[j])
+            + distance[distance_bucket(j - i if order is None else order[j] - order[i])]
+        )
         if scorer.match is not None and matches is not None:
             shared = shared + scorer.match(matches(i, j).to(spans.dtype))
         for name, features in (relations(i, j) if relations is not None else {}).items():

@@ -7,6 +7,7 @@ where it ends, and no retained span crosses another, also not one of the stretch
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -34,20 +35,25 @@ class ReadSpans:
         retained: ``[N]`` their numbers among the document's spans, in reading order.
         mention: ``[N]`` their mention scores Φp.
         vectors: ``[N, G]`` what the encoder makes of them.
+        order: int64 ``[N]`` which of the spans that there was room for each is, by which two of them are near or far.
     """
 
     retained: np.ndarray
     mention: Tensor
     vectors: Tensor
+    order: Tensor
 
 
-def read_spans(model: CorefELModel, processor: CorefELProcessor, document: EncodedDocument) -> ReadSpans:
+def read_spans(
+    model: CorefELModel, processor: CorefELProcessor, document: EncodedDocument, least: float = -math.inf
+) -> ReadSpans:
     """Encode a document and retain its best spans.
 
     Args:
         model: The model.
         processor: What encoded the document.
         document: The document; it has a span at least.
+        least: The least mention score of a span that is retained for its score.
     """
     spans = document.spans
     device = model.pruner.project.weight.device
@@ -58,7 +64,7 @@ def read_spans(model: CorefELModel, processor: CorefELProcessor, document: Encod
     words = np.maximum.accumulate((spans.word + spans.width)[by_end])
     chooser = SpanChooser(int(spans.end.max()) + 1)
     tail = torch.zeros(1, 0, 0)
-    retained, mention, vectors = [], [], []
+    room, retained, mention, vectors = [], [], [], []
     used = 0
     for first, stop in _stretches(document):
         encoded = torch.cat([_encode(model, processor, document, *part) for part in _parts(first, stop)], dim=1)
@@ -81,14 +87,22 @@ def read_spans(model: CorefELModel, processor: CorefELProcessor, document: Encod
             places = scores[0].float().cpu().numpy(), spans.begin[here], spans.end[here]
             chosen = np.sort(chooser.choose(*places, max(share, 0)))
             used += len(chosen)
+        room.append(here[chosen])
+        if least > -math.inf and not document.keep_all:
+            chosen = chosen[scores[0].float().cpu().numpy()[chosen] >= least]
         index = torch.from_numpy(chosen).to(device).unsqueeze(0)
         retained.append(here[chosen])
         mention.append(scores.gather(1, index)[0])
         vectors.append(vectors_at(index, torch.ones_like(index, dtype=torch.bool))[0])
-    numbers = np.concatenate(retained)
+    numbers, all_numbers = np.concatenate(retained), np.concatenate(room)
     order = np.lexsort((spans.end[numbers], spans.begin[numbers]))
+    numbers = numbers[order]
+    rank = np.empty(len(spans), dtype=np.int64)
+    rank[all_numbers[np.lexsort((spans.end[all_numbers], spans.begin[all_numbers]))]] = np.arange(len(all_numbers))
     place = torch.from_numpy(order).to(device)
-    return ReadSpans(numbers[order], torch.cat(mention)[place], torch.cat(vectors)[place])
+    return ReadSpans(
+        numbers, torch.cat(mention)[place], torch.cat(vectors)[place], torch.from_numpy(rank[numbers]).to(device)
+    )
 
 
 def _stretches(document: EncodedDocument) -> Iterator[tuple[int, int]]:

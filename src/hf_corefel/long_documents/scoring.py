@@ -89,6 +89,7 @@ def read_long_document(model: CorefELModel, processor: CorefELProcessor, documen
             matches=scorer.matches if config.use_pair_matches else None,
             relations=scorer.relations,
             antecedents_only=model.head.antecedents_only,
+            order=read.order,
         )
         pair = torch.cat((forward, backward)) if not model.head.antecedents_only else forward
         if PAIR_ROOT in needs:
