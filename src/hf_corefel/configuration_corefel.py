@@ -75,8 +75,12 @@ class CorefELConfig(PretrainedConfig):
         span_keep_ratio: The pruner keeps ⌊ratio · words⌋ + 1 spans a document.
         min_kept_spans: Lower bound on that number: at the paper's ratio a sentence of ten words keeps three spans,
             fewer than it may have mentions.
-        max_kept_spans: Upper bound on that number, whatever the length; memory and time grow with its square. At the
-            paper's ratio the default is enough for 15,000 words.
+        max_kept_spans: Most spans that are scored each with each, which takes memory and time in the square of their
+            number. A longer document keeps as many as the ratio says, and scores each with ``max_partners`` of them. At
+            the paper's ratio the default is enough for 15,000 words.
+        max_partners: Other spans that each one is scored with by its choice, at most, in documents that want more than
+            ``max_kept_spans`` spans; see `hf_corefel.long_documents.partners`. 0 keeps ``max_kept_spans`` of such a
+            document, the best ones, and scores each with each.
         width_embedding_size: Size of the span-width embedding φ in g.
         distance_embedding_size: Size of the pair's span-order distance embedding.
         case_embedding_size: Size of the letter-case embeddings of a span's first and last word, for uncased
@@ -153,6 +157,7 @@ class CorefELConfig(PretrainedConfig):
         span_keep_ratio: float = 0.2,
         min_kept_spans: int = 0,
         max_kept_spans: int = 3000,
+        max_partners: int = 128,
         width_embedding_size: int = 20,
         distance_embedding_size: int = 20,
         case_embedding_size: int = 0,
@@ -207,6 +212,7 @@ class CorefELConfig(PretrainedConfig):
         self.span_keep_ratio = span_keep_ratio
         self.min_kept_spans = min_kept_spans
         self.max_kept_spans = max_kept_spans
+        self.max_partners = max_partners
         self.width_embedding_size = width_embedding_size
         self.distance_embedding_size = distance_embedding_size
         self.case_embedding_size = case_embedding_size
@@ -289,6 +295,8 @@ class CorefELConfig(PretrainedConfig):
         for name in ("head_options", "calibration", "forbid_overlaps", "use_candidate_coverage"):
             if not fields.get(name):
                 fields.pop(name, None)
+        if fields.get("max_partners") == FIELDS["max_partners"].default:
+            del fields["max_partners"]
         return fields
 
     @property

@@ -27,6 +27,8 @@ from .loading.agreement import check_agreement, settled_settings
 from .loading.processors import give_vectorizer, options_beside, processor_beside
 from .loading.repositories import HubOptions, checked_name
 from .loading.silence import DefaultCheckpoint, without_note_of_device
+from .long_documents.annotating import annotate_long_document
+from .long_documents.scoring import LongOutput
 from .modeling_corefel import CorefELModel, CorefELOutput
 from .onnx_graphs.modeling_onnx import OnnxCorefELModel
 from .pipelines.constraining import ConstrainedDocument, constrained
@@ -44,8 +46,8 @@ from .pipelines.handed_over import (
 )
 from .pipelines.parameters import AnnotationParameters, CallParameters, check_batching, split_parameters
 from .pipelines.preparing import complete_batch, prepare_batch, readable_batches
+from .pipelines.reading import read_groups
 from .pipelines.registering import register_task
-from .pipelines.retrieval import read_batches_with_span_vectors, wants_span_vectors
 from .pipelines.workers import preprocessed
 from .processing_corefel import CorefELProcessor
 from .utils.evaluation_mode import evaluation_mode
@@ -244,6 +246,9 @@ class CorefELPipeline(Pipeline):
         workers = (self._num_workers or 0) if workers is None else workers
         before, _, after = self._sanitize_parameters(**given)
         before, after = {**self._preprocess_params, **before}, {**self._postprocess_params, **after}
+        # Whole clusterings are made of scores of all pairs.
+        several = after.get("samples", 0) or after.get("clusterings", 0)
+        before["whole"] = self.model.head.reads_edge_lists and not several
         in_words = before.get("is_split_into_words", False)
         read = joined if in_words else as_document
         wanted = "many lists of words" if in_words else "a text, a Document, its dict, or many of these"
@@ -294,29 +299,27 @@ class CorefELPipeline(Pipeline):
         mention_scope: str | None = None,
         max_document_words: int | None = None,
         max_kept_spans: int | None = None,
+        whole: bool = False,
         **unused: Any,
     ) -> dict[str, Any]:
-        return prepare_batch(self.processor, input_, mention_scope, max_document_words, max_kept_spans)
+        return prepare_batch(self.processor, input_, mention_scope, max_document_words, max_kept_spans, whole)
 
     def _forward(self, input_tensors: dict[str, Any], **unused: Any) -> dict[str, Any]:
         # A model that comes straight from training would drop units out.
         with evaluation_mode(self.model):
             input_tensors = complete_batch(self.processor, input_tensors)
             encoded, plans = input_tensors["encoded"], input_tensors["plans"]
-            if not wants_span_vectors(self.processor):
-                outputs = [self.model(**tensors) for tensors in input_tensors["tensors"]]
-                return {"outputs": outputs, "encoded": encoded, "plans": plans}
             groups = [group for group, _ in readable_batches(encoded, plans)]
-            outputs, encoded = read_batches_with_span_vectors(
-                self.model, self.processor, input_tensors["tensors"], groups, encoded
-            )
+            outputs, encoded = read_groups(self.model, self.processor, input_tensors["tensors"], groups, encoded)
         return {"outputs": outputs, "encoded": encoded, "plans": plans}
 
     def postprocess(self, model_outputs: dict[str, Any], **options: Any) -> list[AnnotatedDocument]:
         encoded, outputs, asked = model_outputs["encoded"], model_outputs["outputs"], AnnotationOptions(**options)
         known = EntityDescriber(self.processor.knowledge_base, asked)
         annotated = itertools.chain.from_iterable(
-            annotate_batch(self.model, CorefELOutput(**output), group, known.url, asked, plans, known.name)
+            [annotate_long_document(self.model, output, known.url, asked, known.name)]
+            if isinstance(output, LongOutput)
+            else annotate_batch(self.model, CorefELOutput(**output), group, known.url, asked, plans, known.name)
             for output, (group, plans) in zip(outputs, readable_batches(encoded, model_outputs["plans"]), strict=True)
         )
         # A document without a word has nothing to read; it keeps its place, and its warnings.

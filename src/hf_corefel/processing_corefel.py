@@ -250,7 +250,12 @@ class CorefELProcessor:
         return CorefELBatch(tensors, encoded)
 
     def encode(
-        self, document: str | Document, *, max_kept_spans: int | None = None, later_vectors: bool = False
+        self,
+        document: str | Document,
+        *,
+        max_kept_spans: int | None = None,
+        later_vectors: bool = False,
+        whole: bool = False,
     ) -> EncodedDocument:
         """Encodes one document.
 
@@ -258,6 +263,8 @@ class CorefELProcessor:
             document: A text or a document.
             max_kept_spans: Takes the place of the setting of this name.
             later_vectors: Leave vectors of entities that a knowledge base makes when they are needed for `complete`.
+            whole: Keep all spans of a document that wants more than the setting ``max_kept_spans``, for
+                `hf_corefel.long_documents`, see `EncodedDocument.is_long`. A bound that is given here stays one.
 
         Raises:
             DocumentError: When a document is invalid.
@@ -289,6 +296,14 @@ class CorefELProcessor:
         wanted = int(settings.span_keep_ratio * len(words)) + 1
         wanted = max(wanted, settings.min_kept_spans)
         limit = min(settings.max_kept_spans if max_kept_spans is None else max_kept_spans, wanted)
+        kept = len(spans) if document.mentions is not None else min(wanted, len(spans))
+        is_long = whole and max_kept_spans is None and settings.max_partners > 0 and kept > settings.max_kept_spans
+        if is_long:
+            limit = wanted
+            warnings.append(
+                f"each of the {kept} spans of this long document was scored with {settings.max_partners} others, the "
+                "likeliest ones, and not with all (max_partners)"
+            )
         if limit < wanted and document.mentions is None:
             warnings.append(
                 f"only the best {limit} spans of this long document were kept instead of {wanted} (max_kept_spans, "
@@ -316,8 +331,14 @@ class CorefELProcessor:
             entity_ids=found.entities.ids,
             entity_vectors=found.entities.vectors,
             warnings=warnings + found.warnings,
+            max_partners=settings.max_partners if is_long else 0,
             names_only=bool(settings.scope_names) and settings.scope_names[scope] in NAME_SCOPES,
         )
+
+    @property
+    def special_tokens(self) -> tuple[list[int], list[int]]:
+        """Ids of the special tokens before and behind the subwords of a window."""
+        return self._split_subwords.prefix, self._split_subwords.suffix
 
     def complete(self, documents: Sequence[EncodedDocument]) -> list[EncodedDocument]:
         """Return encoded documents with the vectors of entities that were left for later, made for all at once.

@@ -5,8 +5,10 @@ from __future__ import annotations
 import copy
 import dataclasses
 import doctest
+import json
 import pickle
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ import pytest
 from hf_corefel import CorefELConfig, CorefELProcessor
 from hf_corefel.configuration import reading_settings
 from hf_corefel.configuration.fields import READING_FIELDS
+from hf_corefel.configuration.processor_settings import read_settings, write_settings
 from hf_corefel.configuration.reading_settings import ReadingSettings
 from hf_corefel.heads import options
 
@@ -91,3 +94,13 @@ def test_a_processor_reads_with_the_settings_that_it_is_given(letter_processor: 
 
 def test_examples_in_docstrings_are_right() -> None:
     assert [doctest.testmod(module).failed for module in (reading_settings, options)] == [0, 0]
+
+
+def test_what_is_new_is_written_only_where_it_says_something(tmp_path: Path) -> None:
+    path = tmp_path / "processor_config.json"
+    for settings, is_written in ((ReadingSettings(), False), (ReadingSettings(max_partners=7), True)):
+        write_settings(settings, path)
+        assert ("max_partners" in json.loads(path.read_text(encoding="utf-8"))) == is_written
+        assert read_settings(path) == settings
+    assert "max_partners" not in CorefELConfig().to_dict()
+    assert CorefELConfig(max_partners=7).to_dict()["max_partners"] == 7

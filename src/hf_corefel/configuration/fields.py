@@ -132,10 +132,21 @@ FIELDS: dict[str, ConfigField] = {
         "count",
         3000,
         ("processor",),
-        "Upper bound on that number, whatever the length; memory and time grow with its square. At the "
+        "Most spans that are scored each with each, which takes memory and time in the square of their number. A "
+        "longer document keeps as many as the ratio says, and scores each with ``max_partners`` of them. At the "
         "paper's ratio the default is enough for 15,000 words.",
         least=1,
         most=10_000_000,
+    ),
+    "max_partners": ConfigField(
+        "count",
+        128,
+        ("processor",),
+        "Other spans that each one is scored with by its choice, at most, in documents that want more than "
+        "``max_kept_spans`` spans; see `hf_corefel.long_documents.partners`. 0 keeps ``max_kept_spans`` of such a "
+        "document, the best ones, and scores each with each.",
+        least=0,
+        most=100_000,
     ),
     "width_embedding_size": ConfigField(
         "count",

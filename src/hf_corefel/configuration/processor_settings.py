@@ -9,7 +9,7 @@ from ..loading.foreign_code import refuse_code
 from ..utils.files import whole_file
 from ..utils.json_files import read_json_object
 from .field_checks import check_spelling
-from .fields import READING_FIELDS
+from .fields import FIELDS, READING_FIELDS
 from .reading_settings import ReadingSettings
 
 __all__ = ["SETTINGS_FILE", "read_settings", "write_settings"]
@@ -32,6 +32,7 @@ def read_settings(path: str | Path) -> ReadingSettings:
     if unknown:
         raise ValueError(f"{path}: unknown field {unknown[0]!r}; the known fields are {', '.join(READING_FIELDS)}")
     content.setdefault("mention_scopes", None)  # older processors know of none
+    content.setdefault("max_partners", FIELDS["max_partners"].default)
     missing = [field for field in READING_FIELDS if field not in content]
     if missing:
         raise ValueError(f"{path}: missing field {missing[0]!r}; save the processor again")
@@ -41,5 +42,5 @@ def read_settings(path: str | Path) -> ReadingSettings:
 def write_settings(settings: ReadingSettings, path: str | Path) -> None:
     """Write settings to a file, which is whole or not there."""
     with whole_file(path) as partial:
-        content = {"processor_class": "CorefELProcessor", **settings.to_dict()}
+        content = {"processor_class": "CorefELProcessor", **settings.to_saved()}
         partial.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")

@@ -30,7 +30,8 @@ class ReadingSettings:
         max_span_pieces: Longest span in subwords.
         span_keep_ratio: Spans that the pruner keeps a word.
         min_kept_spans: The fewest that it keeps of a document.
-        max_kept_spans: The most that it keeps of a document.
+        max_kept_spans: Most spans of a document that are scored each with each.
+        max_partners: Others that each span is scored with in a longer document.
         max_candidates: Candidates looked up for a span.
         window_size: Subwords a window, special tokens included.
         window_overlap: Subwords that neighbouring windows share.
@@ -45,6 +46,7 @@ class ReadingSettings:
     span_keep_ratio: float = FIELDS["span_keep_ratio"].default
     min_kept_spans: int = FIELDS["min_kept_spans"].default
     max_kept_spans: int = FIELDS["max_kept_spans"].default
+    max_partners: int = FIELDS["max_partners"].default
     max_candidates: int = FIELDS["max_candidates"].default
     window_size: int = FIELDS["window_size"].default
     window_overlap: int = FIELDS["window_overlap"].default
@@ -81,8 +83,15 @@ class ReadingSettings:
         return replace(self, **changed)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return them by name, as they are saved."""
+        """Return them by name."""
         return asdict(self)
+
+    def to_saved(self) -> dict[str, Any]:
+        """Return them as files hold them: what 0.1.0 did not have is written only where it says something."""
+        fields = self.to_dict()
+        if self.max_partners == FIELDS["max_partners"].default:
+            del fields["max_partners"]
+        return fields
 
     def of_scope(self, name: str | None) -> Self:
         """Return the settings under a mention scope; the same ones under None."""

@@ -25,9 +25,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-
-from torch import Tensor
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from ..layers.model_output import CorefELOutput
 from ..moved import renamed_field
@@ -64,6 +63,22 @@ class DecodedSpans:
     mention: list[float]
     mask: list[bool]
     exclusive: Sequence[Pair] = ()
+    _below: dict[int, set[int]] | None = field(default=None, init=False, repr=False, compare=False)
+
+    def hang(self, span: int, parent: int) -> None:
+        """Give a span another parent."""
+        if self._below is not None:
+            self._below.get(self.parents[span], set()).discard(span)
+            self._below.setdefault(parent, set()).add(span)
+        self.parents[span] = parent
+
+    def children(self, span: int) -> list[int]:
+        """The other spans that hang from a span, ascending. From then on parents change by `hang` only."""
+        if self._below is None:
+            self._below = {}
+            for child, parent in enumerate(self.parents):
+                self._below.setdefault(parent, set()).add(child)
+        return sorted(self._below.get(span, set()) - {span})
 
     def way_up(self, span: int) -> list[int]:
         """The span and those above it, up to the one that hangs from no span."""
@@ -91,11 +106,19 @@ def nesting_rules(output: CorefELOutput, b: int) -> tuple[list[list[int]], list[
     return twins, parts, exclusive
 
 
+class Weights(Protocol):
+    """What parents of spans count for, such as a tensor ``[N, N+1+K]``."""
+
+    def __getitem__(self, edge: tuple[int, int], /) -> Any:
+        """Return the number of a span and a parent."""
+        ...
+
+
 def without_nested(
     spans: DecodedSpans,
     twins: Sequence[Pair],
     parts: Sequence[Pair],
-    weights: Tensor,
+    weights: Weights,
     alone: int,
     *,
     given: bool,
@@ -170,9 +193,11 @@ def _merge(spans: DecodedSpans, stays: int, goes: int) -> None:
             if entity not in spans.candidate_rows[stays]:
                 return _merge(spans, goes, stays)
             parent = size + 1 + spans.candidate_rows[stays].index(entity)
-        spans.parents[stays] = parent
-    spans.parents = [stays if parent == goes and n != stays else parent for n, parent in enumerate(spans.parents)]
-    spans.parents[goes] = -1
+        spans.hang(stays, parent)
+    for child in spans.children(goes):
+        if child != stays:
+            spans.hang(child, stays)
+    spans.hang(goes, -1)
     return None
 
 
@@ -210,7 +235,7 @@ def drop_overlapping(spans: DecodedSpans, fixed: Collection[int], alone: int) ->
 def _leave_out(spans: DecodedSpans, goes: int, alone: int) -> bool:
     """Leaves a span out, whose children hang from its parent; False, and nothing happens, if none of them can."""
     size, parent = len(spans.parents), spans.parents[goes]
-    children = [n for n, above in enumerate(spans.parents) if above == goes and n != goes]
+    children = spans.children(goes)
     moved = dict.fromkeys(children, parent)
     if parent >= size and children:
         # One child takes the place of the one that goes, the others hang from it.
@@ -221,12 +246,12 @@ def _leave_out(spans: DecodedSpans, goes: int, alone: int) -> bool:
         moved = dict.fromkeys(children, able[0])
         moved[able[0]] = alone if entity is None else size + 1 + spans.candidate_rows[able[0]].index(entity)
     for child, above in moved.items():
-        spans.parents[child] = above
-    spans.parents[goes] = -1
+        spans.hang(child, above)
+    spans.hang(goes, -1)
     return True
 
 
-def cut_nested(spans: DecodedSpans, nested: Sequence[Pair], weights: Tensor, alone: int) -> None:
+def cut_nested(spans: DecodedSpans, nested: Sequence[Pair], weights: Weights, alone: int) -> None:
     """Cuts edges until no phrase is in one cluster with its part (rule 2).
 
     Args:
@@ -243,4 +268,4 @@ def cut_nested(spans: DecodedSpans, nested: Sequence[Pair], weights: Tensor, alo
         path = [n for n in passed if passed[n] == 1]
         size = len(spans.parents)
         cost = {n: float(weights[n, spans.parents[n]] - weights[n, size]) for n in path}
-        spans.parents[min(path, key=lambda n: (cost[n], -n))] = alone
+        spans.hang(min(path, key=lambda n: (cost[n], -n)), alone)

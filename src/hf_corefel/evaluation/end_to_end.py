@@ -30,6 +30,7 @@ from ..metrics import (
     span_recall,
 )
 from ..pipeline_corefel import CorefELPipeline, load_pipeline
+from ..pipelines.reading import retained_spans
 from ..processing.alignment import align_clusters
 from ..processing_corefel import CorefELProcessor
 from ..utils.files import FileIdentity, file_identity, overwrites, whole_file
@@ -239,9 +240,10 @@ def recall_of_spans(
     total = SpanRecall()
     for document, text in zip(gold, texts or _texts_of(gold), strict=True):
         mentions = _offsets(document)
-        output = pipeline.forward(pipeline.preprocess([text], max_kept_spans=max_kept_spans))
+        whole = pipeline.model.head.reads_edge_lists
+        output = pipeline.forward(pipeline.preprocess([text], max_kept_spans=max_kept_spans, whole=whole))
         offsets = output["encoded"][0].spans.offsets.tolist()
-        retained = [s for found in output["outputs"] for s in found["retained"][0].tolist()]
+        retained = [s for found in output["outputs"] for s in retained_spans(found)]
         total += span_recall(mentions, offsets, [offsets[s] for s in retained if s >= 0])
     return total
 

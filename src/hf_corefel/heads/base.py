@@ -22,6 +22,7 @@ from ..trees.precision import of_device
 from .edge_scores import ROOT_SCORES, EdgeScores, GoldClustering
 from .options import HeadOption
 from .parameter_groups import ScorerSizes
+from .sparse_scores import SparseEdgeScores, SparsePosterior
 
 __all__ = [
     "ROOT_SCORES",
@@ -201,10 +202,31 @@ class Head(ABC):
 
         That of its base class does not count where it has scores or a loss of its own.
         """
+        return self._inherits("distillation_loss", {"loss", "posterior", "parent_scores"})
+
+    @property
+    def reads_edge_lists(self) -> bool:
+        """Whether it decodes long documents, of which some pairs of spans are scored: it has a `sparse_posterior`.
+
+        That of its base class does not count where it has scores or a posterior of its own.
+        """
+        return not self.own_scores and self._inherits(
+            "sparse_posterior", {"posterior", "parent_scores", "distribution"}
+        )
+
+    def sparse_posterior(self, scores: SparseEdgeScores) -> SparsePosterior:
+        """The decoding and the probabilities of one long document, of the edges that are scored.
+
+        Raises:
+            TypeError: When the head has none.
+        """
+        raise TypeError(f"{type(self).__name__}: it has no sparse_posterior, and reads no lists of edges")
+
+    def _inherits(self, method: str, parts: set[str]) -> bool:
+        """Whether a class defines a method, and none below it changes the parts that it belongs to."""
         order = type(self).__mro__
-        owner = next(index for index, kind in enumerate(order) if "distillation_loss" in vars(kind))
-        changed = {"loss", "posterior", "parent_scores"}
-        return order[owner] is not Head and not any(changed & vars(kind).keys() for kind in order[:owner])
+        owner = next(index for index, kind in enumerate(order) if method in vars(kind))
+        return order[owner] is not Head and not any(parts & vars(kind).keys() for kind in order[:owner])
 
     def parent_probabilities(self, scores: EdgeScores, temperature: float = 1.0) -> EdgeMarginals:
         """The probability of each parent, as a teacher tells it to a pupil with the same head.

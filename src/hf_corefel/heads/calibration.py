@@ -10,13 +10,16 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, TypeVar
 
 from torch import Tensor
 
 from .edge_scores import EdgeScores
+from .sparse_scores import SparseEdgeScores
 
 __all__ = ["Calibration"]
+
+Scores = TypeVar("Scores", EdgeScores, SparseEdgeScores)
 
 # What no fit comes near: such a number is a mistake.
 _MOST_SCALE, _MOST_OFFSET = 1e3, 1e3
@@ -91,7 +94,7 @@ class Calibration:
         """Return mention scores Φp of any shape, calibrated."""
         return _line(scores, self.mention_scale)
 
-    def __call__(self, scores: EdgeScores) -> EdgeScores:
+    def __call__(self, scores: Scores) -> Scores:
         """Return the scores, calibrated; the very same where this changes nothing."""
         if self.is_identity:
             return scores

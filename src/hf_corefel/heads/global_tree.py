@@ -22,6 +22,8 @@ from .base import ROOT_SCORES, Decoding, EdgeScores, GoldClustering, Head, HeadM
 from .missing_edges import moved_to_root
 from .options import HeadOption
 from .parameter_groups import ENTITIES, ENTITY_ROOT, PAIR_ROOT, PAIRS
+from .sparse_scores import SparseEdgeScores
+from .sparse_tree import SparseTree
 
 __all__ = ["EDGE_ACTIVATIONS", "GlobalHead", "TreePosterior", "activate"]
 
@@ -179,6 +181,14 @@ class GlobalHead(Head):
     def posterior(self, scores: EdgeScores) -> TreePosterior:
         """The best tree of each document and the probabilities over all its trees."""
         return TreePosterior(self.distribution(scores), scores.mention.device)
+
+    def sparse_posterior(self, scores: SparseEdgeScores) -> SparseTree:
+        """The best tree of the edges that are scored, and the probabilities over all trees of these."""
+        scores = scores.double()
+        above = torch.cat((scores.root.unsqueeze(-1), scores.candidate_scores), dim=-1)
+        edges = scores.candidate_rows.numpy(), scores.source.numpy(), scores.target.numpy()
+        weights = activate(scores.edges, self.edge_activation).numpy()
+        return SparseTree(activate(above, self.edge_activation).numpy(), *edges, weights)
 
     def parent_scores(self, scores: EdgeScores) -> Tensor:
         """Log-weights of all edges, [B, N, N+1+K]; see `Head`."""

@@ -18,6 +18,8 @@ from ..utils.gold_codes import NOT_KNOWN
 from .base import Decoding, EdgeScores, GoldClustering, Head, HeadMarginals, document_entities
 from .missing_edges import moved_to_root
 from .parameter_groups import ENTITIES, PAIRS
+from .sparse_choices import SparseChoices
+from .sparse_scores import SparseEdgeScores
 
 __all__ = ["ChoicePosterior", "LocalHead", "propagate_entities"]
 
@@ -187,6 +189,10 @@ class LocalHead(Head):
     def posterior(self, scores: EdgeScores) -> ChoicePosterior:
         """The best choice of each span, and the probability of each of its choices."""
         return ChoicePosterior(scores)
+
+    def sparse_posterior(self, scores: SparseEdgeScores) -> SparseChoices:
+        """The best choice of each span among the edges that are scored, and the probability of each."""
+        return SparseChoices(scores)
 
     def parent_scores(self, scores: EdgeScores) -> Tensor:
         """Edge scores, 0 for the span itself, [B, N, N+1+K]; see `Head`."""

@@ -13,6 +13,8 @@ from .base import Decoding, EdgeScores, GoldClustering, Head, HeadMarginals
 from .local import ChoicePosterior, LocalHead
 from .missing_edges import moved_to_root
 from .parameter_groups import PAIRS
+from .sparse_choices import SparseChoices
+from .sparse_scores import SparseEdgeScores
 
 __all__ = ["CorefPosterior", "StandaloneCorefHead"]
 
@@ -86,6 +88,10 @@ class StandaloneCorefHead(Head):
     def posterior(self, scores: EdgeScores) -> CorefPosterior:
         """The best antecedent of each span, and the probability of each."""
         return CorefPosterior(scores)
+
+    def sparse_posterior(self, scores: SparseEdgeScores) -> SparseChoices:
+        """The best antecedent of each span among the edges that are scored, and the probability of each."""
+        return SparseChoices(scores.without_candidates(), scores.candidate_rows.shape[1])
 
     def parent_scores(self, scores: EdgeScores) -> Tensor:
         """As the local head's; -inf for the candidates."""

@@ -18,6 +18,8 @@ from .base import Decoding, EdgeScores, GoldClustering, Head, HeadMarginals
 from .local import propagate_entities
 from .missing_edges import moved_to_root
 from .parameter_groups import ENTITIES, NIL
+from .sparse_choices import SparseLinks
+from .sparse_scores import SparseEdgeScores
 
 __all__ = ["LinkPosterior", "StandaloneLinkingHead"]
 
@@ -139,6 +141,10 @@ class StandaloneLinkingHead(Head):
     def posterior(self, scores: EdgeScores) -> LinkPosterior:
         """The best candidate of each span or none, and the probability of each."""
         return LinkPosterior(scores)
+
+    def sparse_posterior(self, scores: SparseEdgeScores) -> SparseLinks:
+        """The best candidate of each span or none, and the probability of each."""
+        return SparseLinks(scores)
 
     def parent_scores(self, scores: EdgeScores) -> Tensor:
         """Scores of the candidates, and NIL's in the root's column, [B, N, N+1+K]; see `Head`."""

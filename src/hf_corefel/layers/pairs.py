@@ -117,12 +117,7 @@ class PairScorer(nn.Module):
             return self.score_root(spans, expected_embeddings)
         batch, count, _ = spans.shape
         scores = spans.new_zeros(batch, count, count)
-        child, parent = (
-            self._child(spans, expected_embeddings),
-            self._with(self.parent(spans), "parent", expected_embeddings),
-        )
-        factor = self._with(self._factor(spans), "factor", expected_embeddings)
-        distance = self._distances(spans)
+        child, parent, factor, distance = self.project_sides(spans, expected_embeddings)
         early, late = _pairs(count, spans.device)
         step = max(1, _CHUNK // max(1, batch))
 
@@ -152,6 +147,13 @@ class PairScorer(nn.Module):
             for these, (rows, columns) in zip(found, ((i, j), (j, i)), strict=False):
                 scores = scores.index_put((_all(batch, i), rows, columns), these)
         return scores
+
+    def project_sides(self, spans: Tensor, expected_embeddings: Tensor | None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """What spans give as child, as parent and to the product, ``[B, N, …]``, and distances, ``[10, …]``."""
+        child = self._child(spans, expected_embeddings)
+        parent = self._with(self.parent(spans), "parent", expected_embeddings)
+        factor = self._with(self._factor(spans), "factor", expected_embeddings)
+        return child, parent, factor, self._distances(spans)
 
     def score_root(self, spans: Tensor, expected_embeddings: Tensor | None = None) -> Tensor:
         """Φc(root, s) ``[B, N]`` of retained spans ``[B, N, G]`` with their expected_embeddings ``[B, N, D]``.

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from .exact import ExactLinear
 from .ffnn import FeedForward
 
-__all__ = ["MentionPruner", "prune_spans"]
+__all__ = ["MentionPruner", "SpanChooser", "prune_spans"]
 
 # Scores this close, relative to 1 + |score|, are equal: a batch of another shape rounds them otherwise, which must not
 # choose among spans that read the same where a text repeats itself.
@@ -113,26 +113,49 @@ def prune_spans(
         Indices of the retained spans, required and best ones first; of scores equal up to rounding the earlier, then
         the shorter span.
     """
-    order = _order(scores, begin, end)
-    size = int(end.max(initial=0)) + 1
-    # For a retained span [b, e): a new one crosses it if it begins inside and ends outside, or the other way round.
-    furthest_end = np.zeros(size, dtype=np.int64)  # by begin: the furthest end of a retained span that begins there
-    earliest_begin = np.full(size, size, dtype=np.int64)  # by end: the earliest begin of a retained span ending there
-    retained: list[int] = []
-    if required is not None:
-        order = np.concatenate([order[required[order]], order[~required[order]]])
-    for i in order:
-        must = required is not None and bool(required[i])
-        if len(retained) >= limit and not must:
-            break
-        b, e = int(begin[i]), int(end[i])
-        inside = slice(b + 1, e)
-        crosses = e - b > 1 and (furthest_end[inside].max() > e or earliest_begin[inside].min() < b)
-        if must or not crosses:
-            retained.append(int(i))
-            furthest_end[b] = max(furthest_end[b], e)
-            earliest_begin[e] = min(earliest_begin[e], b)
-    return np.asarray(retained, dtype=np.int64)
+    return SpanChooser(int(end.max(initial=0)) + 1).choose(scores, begin, end, limit, required)
+
+
+class SpanChooser:
+    """Chooses the best spans of a stretch of text, and then of others, so that none crosses another.
+
+    Args:
+        size: Positions of the text, and one more.
+    """
+
+    def __init__(self, size: int) -> None:
+        # For a retained span [b, e): a new one crosses it if it begins inside and ends outside, or the other way round.
+        # By begin: the furthest end of a retained span that begins there.
+        self._furthest_end = np.zeros(size, dtype=np.int64)
+        # By end: the earliest begin of a retained span that ends there.
+        self._earliest_begin = np.full(size, size, dtype=np.int64)
+
+    def choose(
+        self,
+        scores: np.ndarray,
+        begin: np.ndarray,
+        end: np.ndarray,
+        limit: int,
+        required: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Return indices of chosen spans, see `prune_spans`; they also cross none that was chosen before."""
+        furthest_end, earliest_begin = self._furthest_end, self._earliest_begin
+        order = _order(scores, begin, end)
+        retained: list[int] = []
+        if required is not None:
+            order = np.concatenate([order[required[order]], order[~required[order]]])
+        for i in order:
+            must = required is not None and bool(required[i])
+            if len(retained) >= limit and not must:
+                break
+            b, e = int(begin[i]), int(end[i])
+            inside = slice(b + 1, e)
+            crosses = e - b > 1 and (furthest_end[inside].max() > e or earliest_begin[inside].min() < b)
+            if must or not crosses:
+                retained.append(int(i))
+                furthest_end[b] = max(furthest_end[b], e)
+                earliest_begin[e] = min(earliest_begin[e], b)
+        return np.asarray(retained, dtype=np.int64)
 
 
 def _order(scores: np.ndarray, begin: np.ndarray, end: np.ndarray) -> np.ndarray:

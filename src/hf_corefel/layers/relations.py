@@ -7,15 +7,23 @@ from collections.abc import Callable
 from torch import Tensor
 
 from ..configuration_corefel import CorefELConfig
-from .labels import NUM_DEFINITIONS, NUM_SPEAKERS, definition_features, speaker_features
+from .labels import (
+    NUM_DEFINITIONS,
+    NUM_SPEAKERS,
+    definition_features,
+    definitions_between,
+    speaker_features,
+    speakers_between,
+)
 
-__all__ = ["relations_of", "relations_of_retained", "rows_of_retained"]
+__all__ = ["relations_between", "relations_of", "relations_of_retained", "rows_of_retained"]
 
 # Features of pairs: how many there are, and what makes them.
 _RELATIONS: dict[str, tuple[int, Callable[[Tensor, Tensor], Tensor]]] = {
     "definitions": (NUM_DEFINITIONS, definition_features),
     "speakers": (NUM_SPEAKERS, speaker_features),
 }
+_BETWEEN = {"definitions": definitions_between, "speakers": speakers_between}
 _FLAGS = {"definitions": "use_pair_definitions", "speakers": "use_speakers"}
 
 
@@ -45,6 +53,20 @@ def relations_of_retained(
             raise ValueError(f"span_{name}: needed with {_FLAGS[name]}; CorefELProcessor gives them")
         relations[name] = features(rows_of_retained(given, index), mask)
     return relations
+
+
+def relations_between(
+    config: CorefELConfig, labels: dict[str, Tensor], one: Tensor, other: Tensor
+) -> dict[str, Tensor]:
+    """Return the features ``[M, F]`` of M pairs of spans, by the name of their relation; see `relations_of_retained`.
+
+    Args:
+        config: The model's configuration.
+        labels: Labels ``[N, F]`` of the retained spans, by the name of the relation.
+        one: ``[M]`` one span of each pair.
+        other: ``[M]`` the other.
+    """
+    return {name: _BETWEEN[name](labels[name][one], labels[name][other]).float() for name in relations_of(config)}
 
 
 def rows_of_retained(values: Tensor, index: Tensor) -> Tensor:

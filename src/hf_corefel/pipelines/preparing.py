@@ -28,6 +28,7 @@ def prepare_batch(
     mention_scope: str | None = None,
     max_document_words: int | None = None,
     max_kept_spans: int | None = None,
+    whole: bool = False,
 ) -> dict[str, Any]:
     """Return the tensors of each group of documents, all encoded documents, and their constraints or None.
 
@@ -37,6 +38,7 @@ def prepare_batch(
         mention_scope: See `AnnotationParameters`.
         max_document_words: Likewise.
         max_kept_spans: Likewise.
+        whole: Whether long documents are read whole, see `CorefELProcessor.encode`; those with constraints are not.
 
     Raises:
         DocumentError: When a document is too long, or constraints do not fit it.
@@ -61,11 +63,13 @@ def prepare_batch(
         if isinstance(item, ConstrainedDocument):
             one, plan = encode_constrained(processor, replace(item, document=document), **bound)
         else:
-            one = processor.encode(document, **bound)
+            one = processor.encode(document, whole=whole, **bound)
         encoded.append(one)
         plans.append(plan)
+    # A long document is read a stretch at a time, and has no tensors of its own.
     tensors = [
-        keep_required(processor.collate(group), group, of_group) for group, of_group in readable_batches(encoded, plans)
+        {} if group[0].is_long else keep_required(processor.collate(group), group, of_group)
+        for group, of_group in readable_batches(encoded, plans)
     ]
     return {"tensors": tensors, "encoded": encoded, "plans": plans}
 
@@ -81,6 +85,9 @@ def complete_batch(processor: CorefELProcessor, prepared: dict[str, Any]) -> dic
         return prepared
     tensors = []
     for before, (group, _) in zip(prepared["tensors"], readable_batches(encoded, prepared["plans"]), strict=True):
+        if group[0].is_long:
+            tensors.append(before)
+            continue
         vectors = torch.from_numpy(pad_vectors(group)).to(before["entity_vectors"])
         tensors.append({**before, "entity_vectors": vectors})
     return {**prepared, "tensors": tensors, "encoded": encoded}

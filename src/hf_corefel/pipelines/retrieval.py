@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +14,7 @@ from ..layers.enumerated import SpanTensors
 from ..modeling_corefel import CorefELModel, CorefELOutput
 from ..processing_corefel import CorefELProcessor, EncodedDocument
 
-__all__ = ["read_batches_with_span_vectors", "read_with_span_vectors", "wants_span_vectors", "with_late_candidates"]
+__all__ = ["read_with_span_vectors", "wants_span_vectors", "with_late_candidates"]
 
 _CANDIDATE_TENSORS = ("candidate_rows", "log_priors", "entity_vectors")
 
@@ -51,29 +51,6 @@ def read_with_span_vectors(
     late = {name: collated[name].to(tensors["span_mask"].device) for name in _CANDIDATE_TENSORS}
     late = {name: value.to(tensors[name].dtype) for name, value in late.items()}
     return model(**{**tensors, **late}, pruned=pruned), found
-
-
-def read_batches_with_span_vectors(
-    model: CorefELModel,
-    processor: CorefELProcessor,
-    batches: Sequence[Mapping[str, Tensor]],
-    groups: Sequence[list[EncodedDocument]],
-    documents: Sequence[EncodedDocument],
-) -> tuple[list[CorefELOutput], list[EncodedDocument]]:
-    """Return the outputs of several batches, see `read_with_span_vectors`, and all documents with their candidates.
-
-    Args:
-        model: The model.
-        processor: Whose knowledge base is asked.
-        batches: The tensors of each batch.
-        groups: Its documents.
-        documents: All of these in order, and those that have nothing to read.
-    """
-    read = [
-        read_with_span_vectors(model, processor, tensors, group) for tensors, group in zip(batches, groups, strict=True)
-    ]
-    later = iter([document for _, found in read for document in found])
-    return [output for output, _ in read], [next(later) if len(item.spans) else item for item in documents]
 
 
 def with_late_candidates(

@@ -47,6 +47,7 @@ class EncodedDocument:
         entity_vectors: ``[E, D]`` float32.
         warnings: What was dropped, in words.
         names_only: Whether its mention scope wants names only.
+        max_partners: Of a long document, how many others each span is scored with; 0 where each is scored with each.
     """
 
     document: Document
@@ -67,6 +68,12 @@ class EncodedDocument:
     entity_vectors: np.ndarray
     warnings: list[str]
     names_only: bool = False
+    max_partners: int = 0
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it has too many spans to be scored each with each; see `hf_corefel.long_documents`."""
+        return self.max_partners > 0
 
     def align(self) -> Alignment:
         """The document's gold clusters over its candidate spans."""
@@ -117,13 +124,20 @@ def readable_groups(documents: Iterable[EncodedDocument]) -> Iterator[list[Encod
     """The documents that have something to read, in parts that the model can take at once.
 
     The tensors of a batch are as large as its longest document needs them: a long one among many short ones would
-    take many times the memory that it takes by itself.
+    take many times the memory that it takes by itself. One that is read a stretch at a time (`EncodedDocument.is_long`)
+    is by itself.
     """
     group: list[EncodedDocument] = []
     most = 0
     for document in documents:
         spans = len(document.spans)
         if not spans:
+            continue
+        if document.is_long:
+            if group:
+                yield group
+            yield [document]
+            group, most = [], 0
             continue
         retained = spans if document.keep_all else min(spans, document.limit)
         if group and (len(group) + 1) * max(most, retained) ** 2 > _MOST_PAIRS:

@@ -80,7 +80,7 @@ def cache_teacher(
         "temperature": float(temperature),
         "threshold": float(threshold),
         "bf16": bf16,
-        "reading": json.loads(json.dumps(teacher.processor.settings.to_dict())),
+        "reading": json.loads(json.dumps(teacher.processor.settings.to_saved())),
         "weights_sha256": _weights_sha256(teacher),
     }
     _begin(folder, settings)

@@ -53,7 +53,7 @@ class Search:
 
     def parents(self, n: int) -> IntArray:
         """Return the parent ``[n]`` of each node in the best tree, n for the root."""
-        return _open(self.edges, self.enclosing, n)
+        return open_contracted(self.edges, self.enclosing, n)
 
     def prices(self, n: int) -> FloatArray:
         """Return ``[n + 1, n]`` what an edge row -> column would have to score for its tree to be as good as the best.
@@ -158,7 +158,7 @@ def search(scores: FloatArray) -> Search:
     return Search(edges, enclosing, members, values)
 
 
-def _open(edges: list[tuple[int, int]], enclosing: list[int], n: int) -> IntArray:
+def open_contracted(edges: list[tuple[int, int]], enclosing: list[int], n: int) -> IntArray:
     """Opens the contracted nodes, outermost first, and returns the parents ``[n]``."""
     parents = np.empty(n, dtype=np.int64)
     opened = [False] * len(edges)

@@ -1,0 +1,89 @@
+"""Heads that read a list of all edges say what they say of the scores of all pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from hf_corefel.heads import EdgeScores, GlobalHead, Head, LocalHead, StandaloneCorefHead, StandaloneLinkingHead
+from hf_corefel.heads.sparse_scores import SparseEdgeScores
+
+HEADS = [
+    GlobalHead(),
+    GlobalHead(edge_activation="arsinh"),
+    GlobalHead(root_score="original"),
+    LocalHead(),
+    StandaloneCorefHead(),
+    StandaloneLinkingHead(),
+]
+
+
+def _listed(scores: EdgeScores) -> SparseEdgeScores:
+    """All edges of the one document, in no particular order."""
+    source, target = scores.pair_mask[0].nonzero(as_tuple=True)
+    order = torch.randperm(len(source), generator=torch.Generator().manual_seed(0))
+    source, target = source[order], target[order]
+    assert scores.root_pair is not None and scores.nil is not None
+    return SparseEdgeScores(
+        mention=scores.mention[0],
+        link=scores.link[0],
+        candidate_rows=scores.candidate_rows[0],
+        source=source,
+        target=target,
+        pair=scores.pair[0, source, target],
+        root_pair=scores.root_pair[0],
+        nil=scores.nil[0],
+        root_score=scores.root_score,
+    )
+
+
+def _named(head: Head) -> str:
+    return f"{type(head).__name__}-{vars(head)}"
+
+
+@pytest.mark.parametrize("head", HEADS, ids=_named)
+@pytest.mark.parametrize("seed", range(6))
+def test_as_on_the_scores_of_all_pairs(head: Any, seed: int, make_documents: Callable[..., Any]) -> None:
+    scores, _ = make_documents([9], seed=seed, root_score=getattr(head, "root_score", "paper"))
+    if seed % 2:
+        forbidden = torch.zeros_like(scores.pair, dtype=torch.bool)
+        forbidden[0, 2, 5] = forbidden[0, 5, 2] = True
+        scores.forbidden = forbidden
+    size = scores.num_spans
+    posterior, found = head.posterior(scores), head.sparse_posterior(_listed(scores))
+    parents = posterior.decoding.parents[0].numpy()
+    np.testing.assert_array_equal(found.parents, parents)
+    edges, entities = posterior.marginals
+    columns = torch.cat([edges.span_to_span[0].T, edges.root[0][:, None], edges.candidate_probabilities[0]], dim=1)
+    weights = head.parent_scores(scores)[0].numpy()
+    for choice in range(columns.shape[1]):
+        wanted = np.full(size, choice)
+        np.testing.assert_allclose(found.edge_probabilities(wanted), columns[:, choice].numpy(), atol=1e-7)
+        np.testing.assert_allclose(found.parent_scores(np.arange(size), wanted), weights[:, choice], atol=1e-12)
+    left_out = found.edge_probabilities(np.full(size, -1))
+    np.testing.assert_allclose(left_out, edges.root[0].numpy(), atol=1e-7)
+    linked, nil = found.entity_probabilities()
+    np.testing.assert_allclose(nil, entities.nil[0].numpy(), atol=1e-6)
+    for column, row in enumerate(entities.entity_rows[0].tolist()):
+        listed = [of_span.get(row, 0.0) for of_span in linked]
+        np.testing.assert_allclose(listed, entities.probability[0, :, column].numpy(), atol=1e-6)
+    assert found.approximations == []
+
+
+def test_only_heads_that_were_made_for_it_read_lists() -> None:
+    class Changed(GlobalHead):
+        def posterior(self, scores: EdgeScores) -> Any:
+            return super().posterior(scores)
+
+    class Same(GlobalHead):
+        pass
+
+    class Scoring(LocalHead):
+        own_scores = ("more",)
+
+    assert all(head.reads_edge_lists for head in (*HEADS, Same()))
+    assert not Changed().reads_edge_lists and not Scoring().reads_edge_lists
