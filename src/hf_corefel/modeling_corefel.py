@@ -339,6 +339,7 @@ class CorefELModel(CorefELPreTrainedModel):
                 matches=matches,
                 expected_embeddings=expected_embeddings,
                 relations=relations_of_retained(config, labels, index, mask),
+                mask=mask,
             )
             root_pair = (
                 self.pairs(spans, expected_embeddings=expected_embeddings, of_root=True)

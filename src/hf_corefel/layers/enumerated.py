@@ -8,15 +8,18 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from .exact import is_plain
 from .pruner import MentionPruner
 from .spans import SpanRepresentation
 from .tracing import in_one_graph
 
 __all__ = ["PrunedSpans", "SpanTensors", "keep_best", "score_spans", "with_others"]
 
-# Spans of a batch that are scored at once when no gradient is needed. The vectors of all five-word spans of 20,000
-# words would take 800 MB with a small encoder, and twice that on the way to them.
-_CHUNK = 8_192
+# Spans of a batch that are scored at once when no gradient is needed: what is computed then stays in a processor's
+# cache. The vectors of all five-word spans of 20,000 words would take 800 MB with a small encoder.
+_CHUNK = 2_048
+# The same in what `torch.compile` makes, which has the vectors.
+_CHUNK_COMPILED = 8_192
 
 
 class SpanTensors(NamedTuple):
@@ -44,6 +47,11 @@ class SpanTensors(NamedTuple):
         case = None if self.case is None else self.case[:, part]
         begin, end, width, mask = (tensor[:, part] for tensor in (self.begin, self.end, self.width, self.mask))
         return SpanTensors(begin, end, width, case, mask, self.scope)
+
+    def read_from(self, subwords: Tensor) -> tuple[Tensor, SpanTensors]:
+        """The subwords ``[B, T, H]`` from the first to the last one that the spans touch, and the spans over these."""
+        first, stop = int(self.begin.amin()), int(self.end.amax())
+        return subwords[:, first:stop], self._replace(begin=self.begin - first, end=self.end - first)
 
     def at(self, index: Tensor, mask: Tensor) -> SpanTensors:
         """The spans at ``index`` ``[B, N]`` of every document, where ``mask`` ``[B, N]`` holds."""
@@ -113,9 +121,9 @@ def score_spans(
 ) -> tuple[Tensor, Callable[[Tensor, Tensor], Tensor]]:
     """Mention scores of all spans, and a way to the vectors of some.
 
-    Vectors are computed once where they are few, where gradients pass through them, and in training mode, in which
-    dropout would make others of them. Else they are made a part at a time and forgotten, and those that are asked for
-    are made again.
+    Vectors are computed once where gradients pass through them, in training mode, in which dropout would make others of
+    them, and in graphs. Else scores are computed a part of the spans at a time and without their vectors, and those
+    that are asked for are made afterwards.
 
     Args:
         represent: Gives the vectors.
@@ -128,14 +136,24 @@ def score_spans(
         ``[B, N]`` holds; elsewhere they mean nothing.
     """
     batch, count = spans.begin.shape
-    step = max(1, _CHUNK // max(1, batch))
-    if in_one_graph() or count <= step or torch.is_grad_enabled() or represent.training:
+    if in_one_graph() or torch.is_grad_enabled() or represent.training or not count:
         vectors = represent(subwords, *spans)
         size = vectors.shape[-1]
         return pruner(vectors, spans.width), lambda index, mask: vectors.gather(1, _wide(index, size))
+    step = max(1, (_CHUNK_COMPILED if torch.compiler.is_compiling() else _CHUNK) // max(1, batch))
     parts = [spans.between(start, start + step) for start in range(0, count, step)]
-    scores = torch.cat([pruner(represent(subwords, *part), part.width) for part in parts], dim=1)
+    scores = torch.cat([_scores_of(represent, pruner, subwords, part) for part in parts], dim=1)
     return scores, lambda index, mask: represent(subwords, *spans.at(index, mask))
+
+
+def _scores_of(
+    represent: SpanRepresentation, pruner: MentionPruner, subwords: Tensor, spans: SpanTensors
+) -> Tensor:
+    """Mention scores ``[B, S]`` of spans, without their vectors where the pruner's weights can be read."""
+    if torch.compiler.is_compiling() or not is_plain(pruner.project, subwords):
+        return pruner(represent(subwords, *spans), spans.width)
+    near, shifted = spans.read_from(subwords)
+    return pruner.score(represent.projected(pruner.project, near, *shifted), spans.width)
 
 
 def _wide(index: Tensor, size: int) -> Tensor:
