@@ -77,6 +77,9 @@ class CorefELConfig(PretrainedConfig):
             fewer than it may have mentions.
         max_kept_spans: Upper bound on that number, whatever the length; memory and time grow with its square. At the
             paper's ratio the default is enough for 15,000 words.
+        min_mention_probability: Spans that are mentions with a lower probability, by Φp alone, are not kept once the
+            model is trained, though there is room: pairs are scored in a time that grows with the square of what is
+            kept.
         width_embedding_size: Size of the span-width embedding φ in g.
         distance_embedding_size: Size of the pair's span-order distance embedding.
         case_embedding_size: Size of the letter-case embeddings of a span's first and last word, for uncased
@@ -153,6 +156,7 @@ class CorefELConfig(PretrainedConfig):
         span_keep_ratio: float = 0.2,
         min_kept_spans: int = 0,
         max_kept_spans: int = 3000,
+        min_mention_probability: float = 0.0,
         width_embedding_size: int = 20,
         distance_embedding_size: int = 20,
         case_embedding_size: int = 0,
@@ -207,6 +211,7 @@ class CorefELConfig(PretrainedConfig):
         self.span_keep_ratio = span_keep_ratio
         self.min_kept_spans = min_kept_spans
         self.max_kept_spans = max_kept_spans
+        self.min_mention_probability = min_mention_probability
         self.width_embedding_size = width_embedding_size
         self.distance_embedding_size = distance_embedding_size
         self.case_embedding_size = case_embedding_size

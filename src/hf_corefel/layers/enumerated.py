@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -13,11 +14,11 @@ from .pruner import MentionPruner
 from .spans import SpanRepresentation
 from .tracing import in_one_graph
 
-__all__ = ["PrunedSpans", "SpanTensors", "keep_best", "score_spans", "with_others"]
+__all__ = ["PrunedSpans", "SpanTensors", "keep_best", "log_odds", "score_spans", "with_others"]
 
 # Spans of a batch that are scored at once when no gradient is needed: what is computed then stays in a processor's
 # cache. The vectors of all five-word spans of 20,000 words would take 800 MB with a small encoder.
-_CHUNK = 2_048
+_CHUNK = 1_024
 # The same in what `torch.compile` makes, which has the vectors.
 _CHUNK_COMPILED = 8_192
 
@@ -67,11 +68,14 @@ class PrunedSpans(NamedTuple):
         scores: ``[B, S]`` mention scores Φp of all spans.
         retained: ``[B, N]`` indices of the retained spans, in reading order, -1 on padding.
         vectors: ``[B, N, G]`` their vectors; on padding they mean nothing.
+        order: ``[B, N]`` which of the spans that there was room for each is, in reading order, from 0 on: how far apart
+            two spans are does not depend on how many between them were unlikely. None where all of these are retained.
     """
 
     scores: Tensor
     retained: Tensor
     vectors: Tensor
+    order: Tensor | None = None
 
 
 def keep_best(
@@ -82,6 +86,7 @@ def keep_best(
     limits: Tensor,
     keep_all: Tensor,
     also: Tensor | None = None,
+    least: float = -math.inf,
 ) -> PrunedSpans:
     """Score all spans and keep the best.
 
@@ -93,12 +98,33 @@ def keep_best(
         limits: ``[B]`` most spans to keep.
         keep_all: ``[B]``, True where none is dropped.
         also: ``[B, S]``, True for spans that are kept beside these.
+        least: The least score of a span that is kept for its score.
     """
     scores, vectors_at = score_spans(represent, pruner, subwords, spans)
     retained = pruner.select(scores, spans.begin, spans.end, spans.mask, limits, keep_all)
+    wanted = keep_all if keep_all.dim() == 2 else keep_all.unsqueeze(1)
     if also is not None:
         retained = with_others(retained, also & spans.mask)
-    return PrunedSpans(scores, retained, vectors_at(retained.clamp(min=0), retained >= 0))
+        wanted = wanted | also
+    order = None
+    if least > -math.inf:
+        likely = ((scores >= least) | wanted).gather(1, retained.clamp(min=0)) & (retained >= 0)
+        order = places_of(likely)
+        retained = retained.gather(1, order.clamp(min=0)).masked_fill(order < 0, -1)
+    return PrunedSpans(scores, retained, vectors_at(retained.clamp(min=0), retained >= 0), order)
+
+
+@torch.library.custom_op("hf_corefel::places_of", mutates_args=())
+def places_of(chosen: Tensor) -> Tensor:
+    """Return where each row of bools ``[B, N]`` holds, ascending, -1 on padding: one operator for what traces models."""
+    rows = [row.nonzero().flatten() for row in chosen]
+    return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=-1)
+
+
+@places_of.register_fake
+def _(chosen: Tensor) -> Tensor:
+    """Return what tracing needs to know of the result: how wide it is depends on the values."""
+    return chosen.new_empty((chosen.shape[0], torch.library.get_ctx().new_dynamic_size()), dtype=torch.int64)
 
 
 @torch.compiler.disable
@@ -154,6 +180,11 @@ def _scores_of(
         return pruner(represent(subwords, *spans), spans.width)
     near, shifted = spans.read_from(subwords)
     return pruner.score(represent.projected(pruner.project, near, *shifted), spans.width)
+
+
+def log_odds(probability: float) -> float:
+    """Return the score whose sigmoid a probability below 1 is; -inf of 0."""
+    return math.log(probability / (1.0 - probability)) if probability > 0.0 else -math.inf
 
 
 def _wide(index: Tensor, size: int) -> Tensor:

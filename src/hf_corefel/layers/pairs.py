@@ -21,7 +21,7 @@ NUM_DISTANCES = len(_BUCKET_STARTS) + 1
 # Pairs scored at once: bounds the memory of long documents.
 _CHUNK = 65_536
 # The same where no gradient is needed: what is computed then stays in a processor's cache.
-_CHUNK_IN_CACHE = 4_096
+_CHUNK_IN_CACHE = 2_048
 
 
 def distance_bucket(distance: Tensor) -> Tensor:
@@ -101,6 +101,7 @@ class PairScorer(nn.Module):
         of_root: bool = False,
         relations: Mapping[str, Tensor] | None = None,
         mask: Tensor | None = None,
+        order: Tensor | None = None,
     ) -> Tensor:
         """Scores of ordered pairs, or of the root as parent.
 
@@ -112,6 +113,7 @@ class PairScorer(nn.Module):
             relations: ``[B, N, N, F]`` features of each kind that the scorer was made for.
             of_root: Gives `score_root` instead. Whatever places modules on devices only sees calls of `forward`.
             mask: ``[B, N]``, False on padding, whose pairs need no scores; all pairs get them when None.
+            order: ``[B, N]`` numbers of the spans, by which they are near or far; 0 to N - 1 when None.
 
         Returns:
             ``[B, N, N]``: entry ``[b, i, j]`` is Φc of parent i and child j. The diagonal, and with
@@ -141,7 +143,7 @@ class PairScorer(nn.Module):
             return forward, self.ffnn(shared + _sum_of_rows(table, near, child + one, parent + other)).to(spans.dtype)
 
         one, other = _pairs(batch, count, mask, spans.device)
-        near = distance_bucket(other - one)
+        near = distance_bucket(other - one if order is None else (order.flatten()[other] - order.flatten()[one]))
         step = _CHUNK if torch.is_grad_enabled() or torch.compiler.is_compiling() else _CHUNK_IN_CACHE
         # Once at least: without a pair every parameter still gets a gradient, of zero, as distributed training needs.
         several = not in_one_graph() and len(one) > step

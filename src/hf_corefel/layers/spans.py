@@ -82,7 +82,7 @@ class SpanRepresentation(nn.Module):
         first_vector = subwords.gather(1, begin.unsqueeze(-1).expand(-1, -1, hidden))
         last_vector = subwords.gather(1, last.unsqueeze(-1).expand(-1, -1, hidden))
         width = self.width(width.clamp(min=0, max=self.width.num_embeddings - 1))
-        parts = [first_vector, last_vector, width, self._attend(subwords, subwords, begin, last)]
+        parts = [first_vector, last_vector, width, self._attend(subwords, begin, last)]
         if self.case is not None:
             parts.append(self.case(_needed(case)).flatten(2))
         if self.scope is not None:
@@ -126,17 +126,18 @@ class SpanRepresentation(nn.Module):
         starts = [0, *itertools.accumulate(len(table) for table in tables)]
         places = torch.stack([row + start for row, start in zip(rows, starts, strict=False)], dim=-1)
         ends = nn.functional.embedding_bag(places.flatten(0, 1), torch.cat(tables), mode="sum")
-        means = self._attend(subwords, project.of_columns(subwords, place), begin, last)
+        means = self._attend(subwords, begin, last, project.of_columns(subwords, place))
         return means + ends.view_as(means)
 
-    def _attend(self, subwords: Tensor, values: Tensor, begin: Tensor, last: Tensor) -> Tensor:
-        """Softmax-weighted mean of the values ``[B, T, F]`` of each span's subwords, ``[B, S, F]``.
+    def _attend(self, subwords: Tensor, begin: Tensor, last: Tensor, values: Tensor | None = None) -> Tensor:
+        """Softmax-weighted mean of each span's subwords ``[B, S, H]``, or of `values` ``[B, T, F]`` of them.
 
         Works on the ragged list of (span, subword) pairs: short spans are many and long ones few, so padding
         every span to the longest would quadruple the memory traffic of the whole model.
         """
         batch, spans = begin.shape
         length = subwords.shape[1]
+        values = subwords if values is None else values
         counts = (last - begin + 1).reshape(-1)
         owner = torch.repeat_interleave(torch.arange(counts.numel(), device=counts.device), counts)
         starts = counts.cumsum(0) - counts
