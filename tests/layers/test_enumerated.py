@@ -34,7 +34,7 @@ def parts() -> tuple[SpanRepresentation, MentionPruner, torch.Tensor, SpanTensor
 def test_parts_give_what_the_whole_gives(parts: Any, monkeypatch: pytest.MonkeyPatch, chunk: int) -> None:
     represent, pruner, subwords, table = parts
     vectors = represent(subwords, *table)
-    monkeypatch.setattr(enumerated, "_CHUNK", chunk)
+    monkeypatch.setattr(enumerated, "_CHUNK_IN_CACHE", chunk)
     calls: list[int] = []
     pruner.ffnn.register_forward_hook(lambda module, given, result: calls.append(result.shape[1]))
     scores, vectors_at = score_spans(represent, pruner, subwords, table)
@@ -94,7 +94,7 @@ def test_gradients_and_dropout_see_every_vector_once(
 ) -> None:
     represent, pruner, subwords, table = parts
     represent.train(training)
-    monkeypatch.setattr(enumerated, "_CHUNK", 6)
+    monkeypatch.setattr(enumerated, "_CHUNK_IN_CACHE", 6)
     calls: list[torch.Tensor] = []
     represent.register_forward_hook(lambda module, given, result: calls.append(result))
     with torch.set_grad_enabled(not training):
@@ -116,7 +116,7 @@ def test_a_model_scores_the_same_in_parts(
     batch = tiny_processor(model.config)([*tiny_documents, "", "Oslo"], gold=True)
     with torch.no_grad():
         whole = model(**batch.inputs)
-        monkeypatch.setattr(enumerated, "_CHUNK", 25)
+        monkeypatch.setattr(enumerated, "_CHUNK_IN_CACHE", 25)
         parted = model(**batch.inputs)
     assert (whole.retained[0] >= 0).sum() >= 5
     real = whole.retained >= 0

@@ -122,6 +122,7 @@ def test_chunks_have_the_same_gradient(monkeypatch: pytest.MonkeyPatch, antecede
         scorer, spans = _scorer(3), _spans().requires_grad_()
         scorer.product.register_forward_hook(lambda *unused, chunk=chunk: calls.append(chunk))
         monkeypatch.setattr(pairs, "_CHUNK", chunk)
+        monkeypatch.setattr(pairs, "_CHUNK_IN_CACHE", chunk)
         (scorer(spans, antecedents_only) ** 2).sum().backward()
         gradients.append([spans.grad, *(p.grad for n, p in scorer.named_parameters() if n != "root")])
     # 21 pairs, of either of two documents.
@@ -132,6 +133,7 @@ def test_chunks_have_the_same_gradient(monkeypatch: pytest.MonkeyPatch, antecede
 
 def test_chunks_keep_their_dropout(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pairs, "_CHUNK", 7)
+    monkeypatch.setattr(pairs, "_CHUNK_IN_CACHE", 7)
     scorer = PairScorer(SIZE, 5, 2, 0.5, 4, 0, with_root=False).double().train()
     spans = _spans(1, 5)
 

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from transformers.modeling_layers import GradientCheckpointingLayer
 
 from ..utils.compat import indivisible_classes
+from .tracing import runs_on_processor
 from .window_groups import grouped
 
 __all__ = ["WindowEncoder", "indivisible_modules", "takes"]
@@ -69,7 +70,7 @@ class WindowEncoder(nn.Module):
             Vectors ``[R, H]`` of the places of all windows, and the row ``[V]`` at which each window begins.
         """
         count, length = input_ids.shape
-        if not self.by_length and not _may_group(input_ids.device):
+        if not self.by_length and not _may_group(input_ids):
             hidden = self.model(input_ids=input_ids, attention_mask=mask).last_hidden_state
             return hidden.flatten(0, 1), torch.arange(count, device=input_ids.device) * length
         lengths = (mask.bool() * torch.arange(1, length + 1, device=mask.device)).amax(dim=1).tolist()
@@ -85,14 +86,12 @@ class WindowEncoder(nn.Module):
         return torch.cat(parts), torch.tensor(begins, device=input_ids.device)
 
 
-def _may_group(device: torch.device) -> bool:
+def _may_group(like: Tensor) -> bool:
     """Whether windows are read in several calls of the encoder, as is faster on a processor.
 
     A graph has one call, and processes that train one model together must make the same number of them.
     """
-    if device.type != "cpu" or torch.compiler.is_compiling() or torch.jit.is_tracing():
-        return False
-    return not (torch.distributed.is_available() and torch.distributed.is_initialized())
+    return runs_on_processor(like) and not (torch.distributed.is_available() and torch.distributed.is_initialized())
 
 
 def takes(encoder: Any, name: str) -> bool:

@@ -12,15 +12,14 @@ from torch import Tensor
 from .exact import is_plain
 from .pruner import MentionPruner
 from .spans import SpanRepresentation
-from .tracing import in_one_graph
+from .tracing import in_one_graph, runs_on_processor
 
 __all__ = ["PrunedSpans", "SpanTensors", "keep_best", "log_odds", "score_spans", "with_others"]
 
-# Spans of a batch that are scored at once when no gradient is needed: what is computed then stays in a processor's
+# Spans of a batch that are scored at once when no gradient is needed: on a processor what is computed then stays in its
 # cache. The vectors of all five-word spans of 20,000 words would take 800 MB with a small encoder.
-_CHUNK = 1_024
-# The same in what `torch.compile` makes, which has the vectors.
-_CHUNK_COMPILED = 8_192
+_CHUNK_IN_CACHE = 1_024
+_CHUNK = 8_192
 
 
 class SpanTensors(NamedTuple):
@@ -166,7 +165,7 @@ def score_spans(
         vectors = represent(subwords, *spans)
         size = vectors.shape[-1]
         return pruner(vectors, spans.width), lambda index, mask: vectors.gather(1, _wide(index, size))
-    step = max(1, (_CHUNK_COMPILED if torch.compiler.is_compiling() else _CHUNK) // max(1, batch))
+    step = max(1, (_CHUNK_IN_CACHE if runs_on_processor(subwords) else _CHUNK) // max(1, batch))
     parts = [spans.between(start, start + step) for start in range(0, count, step)]
     scores = torch.cat([_scores_of(represent, pruner, subwords, part) for part in parts], dim=1)
     return scores, lambda index, mask: represent(subwords, *spans.at(index, mask))

@@ -11,16 +11,16 @@ from torch.utils.checkpoint import checkpoint
 from .exact import ExactLinear
 from .ffnn import FeedForward
 from .matches import NUM_MATCHES, LateInput
-from .tracing import in_one_graph
+from .tracing import in_one_graph, runs_on_processor
 
 __all__ = ["NUM_DISTANCES", "PairScorer", "distance_bucket"]
 
 # Span-order distances 0, 1, 2, 3, 4, 5-7, 8-15, 16-31, 32-63, 64+. No two spans are 0 apart: that one is the root's.
 _BUCKET_STARTS = (1, 2, 3, 4, 5, 8, 16, 32, 64)
 NUM_DISTANCES = len(_BUCKET_STARTS) + 1
-# Pairs scored at once: bounds the memory of long documents.
+# Pairs scored at once; with more than these, hidden layers are not kept for gradients.
 _CHUNK = 65_536
-# The same where no gradient is needed: what is computed then stays in a processor's cache.
+# The same on a processor: what is computed then stays in its cache.
 _CHUNK_IN_CACHE = 2_048
 
 
@@ -144,14 +144,14 @@ class PairScorer(nn.Module):
 
         one, other = _pairs(batch, count, mask, spans.device)
         near = distance_bucket(other - one if order is None else (order.flatten()[other] - order.flatten()[one]))
-        step = _CHUNK if torch.is_grad_enabled() or torch.compiler.is_compiling() else _CHUNK_IN_CACHE
+        step = _CHUNK_IN_CACHE if runs_on_processor(spans) else _CHUNK
         # Once at least: without a pair every parameter still gets a gradient, of zero, as distributed training needs.
         several = not in_one_graph() and len(one) > step
         found = []
         for start in range(0, len(one), step) if several else (0,):
             rows = (one, other, near)
             chosen = tuple(row[start : start + step] for row in rows) if several else rows
-            if torch.is_grad_enabled() and several:
+            if torch.is_grad_enabled() and several and len(one) > _CHUNK:
                 # The hidden layers of 900 spans' pairs would take 3 GiB until the backward pass.
                 found.append(checkpoint(part, *chosen, factor, table, use_reentrant=False))
             else:
@@ -194,7 +194,7 @@ def _pairs(batch: int, count: int, mask: Tensor | None, device: torch.device) ->
     Args:
         batch: Documents B.
         count: Spans N of each.
-        mask: ``[B, N]``, False on padding, which is in no pair outside of graphs.
+        mask: ``[B, N]``, False on padding, which is in no pair on a processor.
         device: Where to.
     """
     places = torch.arange(count, device=device)
@@ -206,7 +206,7 @@ def _pairs(batch: int, count: int, mask: Tensor | None, device: torch.device) ->
     late = torch.arange(number, device=device) - begin[early] + early + 1
     first = torch.arange(batch, device=device).unsqueeze(1) * count
     one, other = (first + early).flatten(), (first + late).flatten()
-    if mask is None or batch == 1 or torch.compiler.is_compiling():
+    if mask is None or batch == 1 or not runs_on_processor(one):
         return one, other
     real = (mask[:, early] & mask[:, late]).flatten()
     return one[real], other[real]
@@ -219,7 +219,7 @@ def _sum_of_rows(table: Tensor, *rows: Tensor) -> Tensor:
 
 def _add_late(shared: Tensor, project: nn.Module, features: Tensor) -> Tensor:
     """Return ``shared + project(features)`` of a projection without bias, and of features that are mostly zero."""
-    if torch.compiler.is_compiling():
+    if not runs_on_processor(shared):
         return shared + project(features.to(shared.dtype))
     rows = features.any(dim=-1).nonzero().squeeze(-1)
     added: Tensor = project(features[rows].to(shared.dtype))

@@ -7,7 +7,9 @@ import itertools
 import torch
 from torch import Tensor, nn
 
+from .dropout import Dropout
 from .exact import ExactLinear
+from .tracing import runs_on_processor
 
 __all__ = ["NUM_CASES", "SpanRepresentation"]
 
@@ -49,7 +51,7 @@ class SpanRepresentation(nn.Module):
         self.attention = ExactLinear(hidden_size, 1)
         self.case = nn.Embedding(NUM_CASES, case_size) if case_size else None
         self.scope = nn.Embedding(scopes, scope_size) if scopes and scope_size else None
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.size = 3 * hidden_size + width_size + 2 * case_size + (scope_size if self.scope is not None else 0)
 
     def forward(
@@ -89,6 +91,8 @@ class SpanRepresentation(nn.Module):
             scope = begin.new_zeros(begin.shape[0]) if scope is None else scope
             parts.append(self.scope(scope).unsqueeze(1).expand(-1, begin.shape[1], -1))
         vectors = self.dropout(torch.cat(parts, dim=-1))
+        if runs_on_processor(mask) and bool(mask.all()):
+            return vectors
         return torch.where(mask.unsqueeze(-1), vectors, vectors.new_zeros(()))
 
     def projected(
