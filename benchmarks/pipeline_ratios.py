@@ -61,9 +61,7 @@ def inference() -> Iterator[Row]:
         pipeline = load()
         for words, count, rounds in sizes:
             documents = [text(words, seed) for seed in range(count)]
-            times = best(
-                {"whole": whole(pipeline, documents), "encoder": encoder_alone(pipeline, documents)}, rounds
-            )
+            times = best({"whole": whole(pipeline, documents), "encoder": encoder_alone(pipeline, documents)}, rounds)
             size = {"bundled": "bundled checkpoint", "SpanBERT": "SpanBERT-base-sized, random"}[name]
             what = f"{size}, {words:,} words, {'one document' if count == 1 else f'batch of {count}'}"
             target = TARGETS.get((name, words), "") if count == 1 else ""

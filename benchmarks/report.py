@@ -14,18 +14,19 @@ PAGE = ROOT / "docs" / "performance.md"
 TITLES = {
     "a": (
         "The whole pipeline",
-        "Times as long as the encoder alone takes, which reads the same windows without overlap, one by one; and batches.",
+        "Times as long as the encoder alone takes, which reads the same windows without overlap, one by one; and what a "
+        "batch gains.",
     ),
     "b": (
         "Losses and decoding",
-        "Times as long as here the published algorithm takes: dense determinants over all spans and entities in float64 "
-        "with their gradient, and networkx's arborescence.",
+        "Times as long as here the published algorithm takes: dense determinants over all spans and entities in "
+        "float64 with their gradient, and networkx's arborescence.",
     ),
     "c": (
         "Beside other models",
-        "Documents a second by those of the other, with the same encoder and random weights. Of F-coref only the forward "
-        "pass and the best antecedents are counted; the pipeline here also tokenises, looks up candidates, links, and "
-        "gives probabilities.",
+        "Documents a second by those of the other, which has the same encoder and random weights. Of F-coref only the "
+        "forward pass and the best antecedents are counted; the pipeline here also tokenises, looks up candidates, "
+        "links, and gives probabilities.",
     ),
     "d": ("A training step", "Times as long as the encoder's own."),
     "e": ("Starting", "Fresh processes, by what importing torch and transformers' classes alone takes."),
@@ -33,8 +34,8 @@ TITLES = {
 }
 HEAD = """# Performance
 
-Ratios within one run, so that they mean the same on another machine: one thread, the least of several turns, in seconds that
-the processor spent. Measured with Python {python}, torch {torch}, transformers {transformers}. This page is made from
+Ratios within one run, so that they mean the same on another machine: one thread, the least of several turns, in seconds
+that the processor spent. Measured with Python {python}, torch {torch}, transformers {transformers}. This page is made from
 `benchmarks/performance.json`:
 
 ```bash

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from timing import Row, best
 from torch import Tensor
+
 from trees import CANDIDATES, SPANS, Document, decode, document, networkx_decode, our_loss
 
 SCORES = (1.0, 3.0)

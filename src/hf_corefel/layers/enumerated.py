@@ -115,7 +115,7 @@ def keep_best(
 
 @torch.library.custom_op("hf_corefel::places_of", mutates_args=())
 def places_of(chosen: Tensor) -> Tensor:
-    """Return where each row of bools ``[B, N]`` holds, ascending, -1 on padding: one operator for what traces models."""
+    """Return where each row of bools ``[B, N]`` holds, ascending, -1 on padding; one operator in a graph."""
     rows = [row.nonzero().flatten() for row in chosen]
     return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=-1)
 
@@ -171,9 +171,7 @@ def score_spans(
     return scores, lambda index, mask: represent(subwords, *spans.at(index, mask))
 
 
-def _scores_of(
-    represent: SpanRepresentation, pruner: MentionPruner, subwords: Tensor, spans: SpanTensors
-) -> Tensor:
+def _scores_of(represent: SpanRepresentation, pruner: MentionPruner, subwords: Tensor, spans: SpanTensors) -> Tensor:
     """Mention scores ``[B, S]`` of spans, without their vectors where the pruner's weights can be read."""
     if torch.compiler.is_compiling() or not is_plain(pruner.project, subwords):
         return pruner(represent(subwords, *spans), spans.width)

@@ -106,7 +106,7 @@ class SpanRepresentation(nn.Module):
         mask: Tensor,
         scope: Tensor | None = None,
     ) -> Tensor:
-        """Return ``project(self(...))`` ``[B, S, F]`` where nothing is dropped out; on padding it means nothing.
+        """Return ``project(self(...))`` ``[B, S, F]`` where nothing is dropped out.
 
         A projection of a concatenation is the sum of projections of its parts, and of these there are far fewer than
         spans: one of each subword as the first, the last and one of those between, and one of each width and case.
@@ -116,7 +116,10 @@ class SpanRepresentation(nn.Module):
         (batch, length, hidden), place = subwords.shape, 2 * subwords.shape[2] + self.width.embedding_dim
         offset = torch.arange(batch, device=begin.device).unsqueeze(1) * length
         tables = [project.of_columns(subwords, 0, bias=True).flatten(0, 1)]
-        tables += [project.of_columns(subwords, hidden).flatten(0, 1), project.of_columns(self.width.weight, 2 * hidden)]
+        tables += [
+            project.of_columns(subwords, hidden).flatten(0, 1),
+            project.of_columns(self.width.weight, 2 * hidden),
+        ]
         rows = [begin + offset, last + offset, width.clamp(min=0, max=self.width.num_embeddings - 1)]
         rest = place + hidden
         if self.case is not None:
@@ -131,7 +134,8 @@ class SpanRepresentation(nn.Module):
         places = torch.stack([row + start for row, start in zip(rows, starts, strict=False)], dim=-1)
         ends = nn.functional.embedding_bag(places.flatten(0, 1), torch.cat(tables), mode="sum")
         means = self._attend(subwords, begin, last, project.of_columns(subwords, place))
-        return means + ends.view_as(means)
+        projected = means + ends.view_as(means)
+        return projected if bool(mask.all()) else torch.where(mask.unsqueeze(-1), projected, project.bias)
 
     def _attend(self, subwords: Tensor, begin: Tensor, last: Tensor, values: Tensor | None = None) -> Tensor:
         """Softmax-weighted mean of each span's subwords ``[B, S, H]``, or of `values` ``[B, T, F]`` of them.
