@@ -14,8 +14,8 @@ PAGE = ROOT / "docs" / "performance.md"
 TITLES = {
     "a": (
         "The whole pipeline",
-        "Times as long as the encoder alone takes, which reads the same windows without overlap, one by one; and what a "
-        "batch gains.",
+        "Times as long as the encoder alone takes, which reads the same windows without overlap, one by one; and "
+        "what a batch gains.",
     ),
     "b": (
         "Losses and decoding",
@@ -35,8 +35,8 @@ TITLES = {
 HEAD = """# Performance
 
 Ratios within one run, so that they mean the same on another machine: one thread, the least of several turns, in seconds
-that the processor spent. Measured with Python {python}, torch {torch}, transformers {transformers}. This page is made from
-`benchmarks/performance.json`:
+that the processor spent. Measured with Python {python}, torch {torch}, transformers {transformers}. This page is made
+from `benchmarks/performance.json`:
 
 ```bash
 python benchmarks/run.py      # measures; --only a,d for some of the tables

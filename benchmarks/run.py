@@ -56,18 +56,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     known = measures(given.fcoref)
     wanted = given.only.split(",") if given.only else list(known)
     stored: dict[str, Any] = json.loads(given.output.read_text(encoding="utf-8")) if given.output.exists() else {}
+    stored["versions"] = {
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "transformers": transformers.__version__,
+    }
     for letter in wanted:
-        rows = []
+        rows: list[dict[str, Any]] = []
         for row in known[letter]():
             rows.append({**row._asdict(), "ratio": round(row.ratio, 3)})
             print(f"{row.group}  {row.ratio:8.3f}  {row.target:7}  {row.what}  |  {row.beside}", flush=True)
-        stored.setdefault("tables", {})[letter] = rows
-        stored["versions"] = {
-            "python": platform.python_version(),
-            "torch": torch.__version__,
-            "transformers": transformers.__version__,
-        }
-        given.output.write_text(json.dumps(stored, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+            stored.setdefault("tables", {})[letter] = rows
+            given.output.write_text(json.dumps(stored, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -127,8 +127,9 @@ class PairScorer(nn.Module):
         factor = self._with(self._factor(spans), "factor", expected_embeddings).flatten(0, 1)
         # Whatever of a pair depends on its distance or on one of its spans is a row of one table.
         table = torch.cat([self._distances(spans), child, parent])
-        late = [(self.match, matches)] if self.match is not None and matches is not None else []
-        late += [(self.relation[name], features) for name, features in (relations or {}).items()]
+        late = [(self.relation[name], features) for name, features in (relations or {}).items()]
+        if self.match is not None and matches is not None:
+            late.append((self.match, matches))
         of_pairs = [(project, features.flatten(0, 2)) for project, features in late]
 
         def part(one: Tensor, other: Tensor, near: Tensor, factor: Tensor, table: Tensor) -> tuple[Tensor, ...]:
@@ -150,15 +151,15 @@ class PairScorer(nn.Module):
         found = []
         for start in range(0, len(one), step) if several else (0,):
             rows = (one, other, near)
-            chosen = tuple(row[start : start + step] for row in rows) if several else rows
+            i, j, apart = (row[start : start + step] for row in rows) if several else rows
             if torch.is_grad_enabled() and several and len(one) > _CHUNK:
                 # The hidden layers of 900 spans' pairs would take 3 GiB until the backward pass.
-                found.append(checkpoint(part, *chosen, factor, table, use_reentrant=False))
+                found.append(checkpoint(part, i, j, apart, factor, table, use_reentrant=False))
             else:
-                found.append(part(*chosen, factor, table))
+                found.append(part(i, j, apart, factor, table))
         scores = spans.new_zeros(batch * count * count)
-        for values, (rows, columns) in zip(zip(*found, strict=True), ((one, other), (other, one)), strict=False):
-            place = rows * count + columns % count
+        for values, (above, below) in zip(zip(*found, strict=True), ((one, other), (other, one)), strict=False):
+            place = above * count + below % count
             scores = scores.index_put((place,), torch.cat(values) if several else values[0])
         return scores.view(batch, count, count)
 

@@ -21,4 +21,4 @@ def runs_on_processor(like: Tensor) -> bool:
 
     Other devices, and graphs, want few large calls, and none whose size depends on values.
     """
-    return like.device.type == "cpu" and not torch.compiler.is_compiling() and not torch.jit.is_tracing()
+    return like.device.type == "cpu" and not torch.compiler.is_compiling()
