@@ -23,24 +23,28 @@ def dense_loss(doc: Document) -> Tensor:
     linked = torch.zeros(entities, spans, dtype=torch.float64)
     linked = linked.index_put((rows, spans_at), torch.exp(candidates), accumulate=True)
     between = torch.exp(pairs) * (1.0 - torch.eye(spans, dtype=torch.float64))
-    whole = _log_trees(torch.exp(root), torch.ones(entities, dtype=torch.float64), linked, between)
+    to_entities = torch.ones(entities, dtype=torch.float64)
+    whole = _laplacian(torch.cat([to_entities, torch.exp(root)]), linked, between)
     clusters, gold = doc.gold_clusters[0], doc.gold_entities[0]
     own = torch.where(clusters < 0, spans + torch.arange(spans), clusters)
     same = (own.unsqueeze(0) == own.unsqueeze(1)).double()
     is_gold = (torch.arange(entities).unsqueeze(1) == gold) & (gold >= 0)
-    # A cluster without an entity hangs from the root by its first span, in the manner of Koo et al. (2007).
+    right = _laplacian(torch.cat([to_entities, torch.zeros_like(root)]), linked * is_gold, between * same)
+    # A cluster without an entity has one edge from the root: its weights replace the row of the cluster's first span
+    # (Koo et al., 2007).
     first = torch.tensor([int((own == cluster).nonzero()[0]) for cluster in own.tolist()]) == torch.arange(spans)
-    roots = torch.exp(root) * (first & (gold < 0))
-    right = _log_trees(roots, torch.ones(entities, dtype=torch.float64), linked * is_gold, between * same)
-    return whole - right
+    replaced = torch.cat([torch.zeros(entities, dtype=torch.bool), first & (gold < 0)])
+    roots = torch.nn.functional.pad(torch.exp(root) * same, (entities, 0, entities, 0))
+    right = torch.where(replaced.unsqueeze(1), roots, right)
+    return torch.linalg.slogdet(whole).logabsdet - torch.linalg.slogdet(right).logabsdet
 
 
-def _log_trees(root: Tensor, to_entities: Tensor, linked: Tensor, between: Tensor) -> Tensor:
-    entities = len(to_entities)
+def _laplacian(above: Tensor, linked: Tensor, between: Tensor) -> Tensor:
+    """The Laplacian of entities and spans without the root, from its edges, those of entities and those of spans."""
+    entities = len(linked)
     weights = torch.cat([torch.zeros(entities, entities, dtype=torch.float64), linked], dim=1)
     weights = torch.cat([weights, torch.cat([torch.zeros_like(linked).T, between], dim=1)])
-    above = torch.cat([to_entities, root])
-    return torch.linalg.slogdet(torch.diag(weights.sum(dim=0) + above) - weights).logabsdet
+    return torch.diag(weights.sum(dim=0) + above) - weights
 
 
 def _gradient(loss: Callable[[Document], Tensor], doc: Document) -> Callable[[], Any]:
