@@ -112,7 +112,7 @@ class PairScorer(nn.Module):
             expected_embeddings: ``[B, N, D]`` from `expected_entities`, likewise.
             relations: ``[B, N, N, F]`` features of each kind that the scorer was made for.
             of_root: Gives `score_root` instead. Whatever places modules on devices only sees calls of `forward`.
-            mask: ``[B, N]``, False on padding, whose pairs need no scores; all pairs get them when None.
+            mask: ``[B, N]``, False on padding, whose pairs have 0 for a score.
             order: ``[B, N]`` numbers of the spans, by which they are near or far; 0 to N - 1 when None.
 
         Returns:
@@ -161,7 +161,8 @@ class PairScorer(nn.Module):
         for values, (above, below) in zip(zip(*found, strict=True), ((one, other), (other, one)), strict=False):
             place = above * count + below % count
             scores = scores.index_put((place,), torch.cat(values) if several else values[0])
-        return scores.view(batch, count, count)
+        scores = scores.view(batch, count, count)
+        return scores if mask is None else scores.masked_fill(~(mask.unsqueeze(1) & mask.unsqueeze(2)), 0.0)
 
     def score_root(self, spans: Tensor, expected_embeddings: Tensor | None = None) -> Tensor:
         """Φc(root, s) ``[B, N]`` of retained spans ``[B, N, G]`` with their expected_embeddings ``[B, N, D]``.
