@@ -81,6 +81,9 @@ class CorefELConfig(PretrainedConfig):
         max_partners: Other spans that each one is scored with by its choice, at most, in documents that want more than
             ``max_kept_spans`` spans; see `hf_corefel.long_documents.partners`. 0 keeps ``max_kept_spans`` of such a
             document, the best ones, and scores each with each.
+        min_mention_probability: Spans that are mentions with a lower probability, by Φp alone, are not kept once the
+            model is trained, though there is room: pairs are scored in a time that grows with the square of what is
+            kept.
         width_embedding_size: Size of the span-width embedding φ in g.
         distance_embedding_size: Size of the pair's span-order distance embedding.
         case_embedding_size: Size of the letter-case embeddings of a span's first and last word, for uncased
@@ -158,6 +161,7 @@ class CorefELConfig(PretrainedConfig):
         min_kept_spans: int = 0,
         max_kept_spans: int = 3000,
         max_partners: int = 128,
+        min_mention_probability: float = 0.0,
         width_embedding_size: int = 20,
         distance_embedding_size: int = 20,
         case_embedding_size: int = 0,
@@ -213,6 +217,7 @@ class CorefELConfig(PretrainedConfig):
         self.min_kept_spans = min_kept_spans
         self.max_kept_spans = max_kept_spans
         self.max_partners = max_partners
+        self.min_mention_probability = min_mention_probability
         self.width_embedding_size = width_embedding_size
         self.distance_embedding_size = distance_embedding_size
         self.case_embedding_size = case_embedding_size

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from operator import attrgetter
 from typing import Any
 
@@ -30,7 +31,7 @@ from .heads.parameter_groups import OWN_SCORERS, place_of
 from .heads.registry import parameter_groups
 from .layers import MentionPruner, SpanRepresentation, WindowEncoder, indivisible_modules
 from .layers.entities import expected_entities
-from .layers.enumerated import PrunedSpans, SpanTensors, keep_best
+from .layers.enumerated import PrunedSpans, SpanTensors, keep_best, log_odds
 from .layers.head_modules import add_head_modules
 from .layers.matches import match_features
 from .layers.model_output import CorefELOutput
@@ -233,7 +234,10 @@ class CorefELModel(CorefELPreTrainedModel):
         also: Tensor | None = None,
     ) -> PrunedSpans:
         """The first half of `forward`, which names the tensors: encodes documents and keeps their best spans."""
-        return keep_best(self.spans, self.pruner, self.encoder(*windows), spans, limits, keep_all, also)
+        # While it learns, a model sees what it might take for a mention.
+        least = -math.inf if self.training else log_odds(self.config.min_mention_probability)
+        subwords = self.encoder(*windows)
+        return keep_best(self.spans, self.pruner, subwords, spans, limits, keep_all, also, least)
 
     @renamed_argument("candidates", "candidate_rows")
     def forward(
@@ -307,7 +311,7 @@ class CorefELModel(CorefELPreTrainedModel):
             table = SpanTensors(span_begin, span_end, span_width, span_cases, span_mask, mention_scope)
             windows = input_ids, attention_mask, subword_positions
             pruned = self.prune(windows, table, span_limits, keep_all, also_retain)
-        span_scores, retained, spans = pruned
+        span_scores, retained, spans, order = pruned
         mask, index = retained >= 0, retained.clamp(min=0)
         slots = index.unsqueeze(-1).expand(-1, -1, candidate_rows.shape[-1])
         retained_rows = candidate_rows.gather(1, slots).masked_fill(~mask.unsqueeze(-1), -1)
@@ -339,6 +343,8 @@ class CorefELModel(CorefELPreTrainedModel):
                 matches=matches,
                 expected_embeddings=expected_embeddings,
                 relations=relations_of_retained(config, labels, index, mask),
+                mask=mask,
+                order=order,
             )
             root_pair = (
                 self.pairs(spans, expected_embeddings=expected_embeddings, of_root=True)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from hf_corefel.layers import WindowEncoder
+from hf_corefel.layers import WindowEncoder, window_groups
 
 
 class _Embedding(nn.Module):
@@ -42,7 +45,35 @@ def test_subwords_are_gathered_from_their_windows() -> None:
 def test_empty_windows_are_not_encoded() -> None:
     encoder = _Embedding()
     WindowEncoder(encoder)(INPUT_IDS, (INPUT_IDS > 0).long(), POSITIONS)
+    assert encoder.windows == [INPUT_IDS[0, 0].tolist(), INPUT_IDS[1, 0].tolist(), INPUT_IDS[0, 1].tolist()]
+
+
+@pytest.mark.parametrize("padding", [0, 1, 3, 1000])
+@pytest.mark.parametrize("most", [1, 8, 1000])
+def test_windows_in_groups_give_what_they_give_together(
+    monkeypatch: pytest.MonkeyPatch, padding: int, most: int
+) -> None:
+    encoder = _Embedding()
+    read = WindowEncoder(encoder)
+    mask = (INPUT_IDS > 0).long()
+    monkeypatch.setattr(torch.compiler, "is_compiling", lambda: True)
+    together = read(INPUT_IDS, mask, POSITIONS)
     assert encoder.windows == [*INPUT_IDS[0].tolist(), INPUT_IDS[1, 0].tolist()]
+    monkeypatch.undo()
+    monkeypatch.setattr(window_groups, "_PADDING", padding)
+    monkeypatch.setattr(window_groups, "_MOST", most)
+    assert torch.equal(read(INPUT_IDS, mask, POSITIONS), together)
+
+
+@given(lengths=st.lists(st.integers(1, 600), max_size=40), padded=st.booleans())
+def test_groups_hold_every_window_once_and_little_padding(lengths: list[int], padded: bool) -> None:
+    groups = list(window_groups.grouped(lengths, padded=padded))
+    assert sorted(window for group in groups for window in group) == list(range(len(lengths)))
+    for group in groups:
+        sizes = [lengths[window] for window in group]
+        assert sizes[0] == max(sizes)
+        assert sum(sizes[0] - size for size in sizes) <= (window_groups._PADDING if padded else 0)
+        assert len(group) == 1 or not padded or sizes[0] * len(group) <= window_groups._MOST
 
 
 def test_overlapping_windows_give_the_place_that_was_asked_for() -> None:

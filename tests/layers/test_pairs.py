@@ -122,16 +122,18 @@ def test_chunks_have_the_same_gradient(monkeypatch: pytest.MonkeyPatch, antecede
         scorer, spans = _scorer(3), _spans().requires_grad_()
         scorer.product.register_forward_hook(lambda *unused, chunk=chunk: calls.append(chunk))
         monkeypatch.setattr(pairs, "_CHUNK", chunk)
+        monkeypatch.setattr(pairs, "_CHUNK_IN_CACHE", chunk)
         (scorer(spans, antecedents_only) ** 2).sum().backward()
         gradients.append([spans.grad, *(p.grad for n, p in scorer.named_parameters() if n != "root")])
     # 21 pairs, of either of two documents.
-    assert (calls.count(10_000), calls.count(7)) == (1, 14)
+    assert (calls.count(10_000), calls.count(7)) == (1, 12)
     for whole, chunked in zip(*gradients, strict=True):
         torch.testing.assert_close(chunked, whole, rtol=1e-10, atol=1e-12)
 
 
 def test_chunks_keep_their_dropout(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pairs, "_CHUNK", 7)
+    monkeypatch.setattr(pairs, "_CHUNK_IN_CACHE", 7)
     scorer = PairScorer(SIZE, 5, 2, 0.5, 4, 0, with_root=False).double().train()
     spans = _spans(1, 5)
 
@@ -165,3 +167,25 @@ def test_gradients_reach_every_parameter_and_the_spans() -> None:
 def test_gradcheck() -> None:
     scorer = _scorer(3)
     assert torch.autograd.gradcheck(lambda spans: scorer(spans), (_spans(1, 4).requires_grad_(),))
+
+
+@pytest.mark.parametrize("chunk", [1, 4, 1000])
+@pytest.mark.parametrize("grad", [False, True])
+def test_padding_has_no_pairs_and_numbers_say_how_far_spans_are(
+    monkeypatch: pytest.MonkeyPatch, chunk: int, grad: bool
+) -> None:
+    """Three of seven spans, by their numbers among the seven, score as they do among these."""
+    scorer, spans = _scorer(3), _spans()
+    monkeypatch.setattr(pairs, "_CHUNK", chunk)
+    monkeypatch.setattr(pairs, "_CHUNK_IN_CACHE", chunk)
+    chosen = torch.tensor([[0, 3, 6, -1], [1, 2, -1, -1]])
+    mask = chosen >= 0
+    some = spans.gather(1, chosen.clamp(min=0).unsqueeze(-1).expand(-1, -1, SIZE))
+    with torch.set_grad_enabled(grad):
+        whole, scores = scorer(spans), scorer(some, mask=mask, order=chosen)
+    for b in range(2):
+        for i in range(4):
+            for j in range(4):
+                both = i != j and bool(mask[b, i] and mask[b, j])
+                expected = whole[b, chosen[b, i], chosen[b, j]] if both else torch.zeros(()).double()
+                torch.testing.assert_close(scores[b, i, j], expected, rtol=1e-10, atol=1e-12)

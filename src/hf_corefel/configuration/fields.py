@@ -148,6 +148,16 @@ FIELDS: dict[str, ConfigField] = {
         least=0,
         most=100_000,
     ),
+    "min_mention_probability": ConfigField(
+        "number",
+        0.0,
+        ("model",),
+        "Spans that are mentions with a lower probability, by Φp alone, are not kept once the model is trained, "
+        "though there is room: pairs are scored in a time that grows with the square of what is kept.",
+        least=0.0,
+        most=1.0,
+        open_ends=("most",),
+    ),
     "width_embedding_size": ConfigField(
         "count",
         20,

@@ -10,6 +10,8 @@ from torch import Tensor, nn
 from transformers.modeling_layers import GradientCheckpointingLayer
 
 from ..utils.compat import indivisible_classes
+from .tracing import runs_on_processor
+from .window_groups import grouped
 
 __all__ = ["WindowEncoder", "indivisible_modules", "takes"]
 
@@ -19,7 +21,8 @@ class WindowEncoder(nn.Module):
 
     Args:
         encoder: Any module with `input_ids` and `attention_mask` that returns `last_hidden_state`.
-        by_length: Gives it windows of one length at a time, for encoders that padding makes give something else.
+        by_length: Gives it windows of one length at a time, for encoders that padding makes give something else. Others
+            read windows of about one length together, where that saves time.
 
     Example:
         >>> from transformers import AutoModel, BertConfig
@@ -51,24 +54,44 @@ class WindowEncoder(nn.Module):
         """
         used = attention_mask.any(dim=2).nonzero(as_tuple=True)
         torch._check(used[0].shape[0] > 0)  # said to whatever traces it: encoders want to read something
-        encoded = self._encode(input_ids[used], attention_mask[used])
-        hidden = encoded.new_zeros(*input_ids.shape, encoded.shape[-1]).index_put(used, encoded).flatten(1, 2)
-        index = subword_positions.clamp(min=0).unsqueeze(-1).expand(-1, -1, hidden.shape[-1])
-        subwords = hidden.gather(1, index)
+        length = input_ids.shape[2]
+        encoded, begins = self._encode(input_ids[used], attention_mask[used])
+        # Where the first place of each window stands in the rows of all that were read.
+        first = begins.new_zeros(input_ids.shape[:2]).index_put(used, begins)
+        place = subword_positions.clamp(min=0)
+        row = first.gather(1, place // length) + place % length
+        subwords = encoded[row]
         return torch.where((subword_positions >= 0).unsqueeze(-1), subwords, subwords.new_zeros(()))
 
-    def _encode(self, input_ids: Tensor, mask: Tensor) -> Tensor:
-        """Encodes windows ``[V, L]``, all at once or those of each length by themselves: ``[V, L, H]``."""
-        if not self.by_length:
-            return self.model(input_ids=input_ids, attention_mask=mask).last_hidden_state
-        lengths, parts = mask.sum(dim=1), []
-        order = torch.argsort(lengths, stable=True)
-        for same in torch.split(order, torch.unique(lengths, return_counts=True)[1].tolist()):
-            size = int(lengths[same[0]])
-            given = {"attention_mask": mask[same, :size]} if self.reads_mask else {}
-            part = self.model(input_ids=input_ids[same, :size], **given).last_hidden_state
-            parts.append(nn.functional.pad(part, (0, 0, 0, input_ids.shape[1] - size)))
-        return torch.cat(parts)[torch.argsort(order)]
+    def _encode(self, input_ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Encodes windows ``[V, L]``, all at once or in groups without most of their padding.
+
+        Returns:
+            Vectors ``[R, H]`` of the places of all windows, and the row ``[V]`` at which each window begins.
+        """
+        count, length = input_ids.shape
+        if not self.by_length and not _may_group(input_ids):
+            hidden = self.model(input_ids=input_ids, attention_mask=mask).last_hidden_state
+            return hidden.flatten(0, 1), torch.arange(count, device=input_ids.device) * length
+        lengths = (mask.bool() * torch.arange(1, length + 1, device=mask.device)).amax(dim=1).tolist()
+        begins, parts, rows = [0] * count, [], 0
+        for group in grouped(lengths, padded=not self.by_length):
+            size = lengths[group[0]]
+            given = {"attention_mask": mask[group, :size]} if self.reads_mask else {}
+            hidden = self.model(input_ids=input_ids[group, :size], **given).last_hidden_state
+            parts.append(hidden.flatten(0, 1))
+            for window in group:
+                begins[window] = rows
+                rows += size
+        return torch.cat(parts), torch.tensor(begins, device=input_ids.device)
+
+
+def _may_group(like: Tensor) -> bool:
+    """Whether windows are read in several calls of the encoder, as is faster on a processor.
+
+    A graph has one call, and processes that train one model together must make the same number of them.
+    """
+    return runs_on_processor(like) and not (torch.distributed.is_available() and torch.distributed.is_initialized())
 
 
 def takes(encoder: Any, name: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from .dropout import Dropout
 from .exact import ExactLinear
 
 __all__ = ["FeedForward"]
@@ -32,9 +33,9 @@ class FeedForward(nn.Module):
         super().__init__()
         layers: list[nn.Module] = []
         for _ in range(depth - 1):
-            layers += [nn.ReLU(), nn.Dropout(dropout), ExactLinear(size, size)]
+            layers += [nn.ReLU(), Dropout(dropout), ExactLinear(size, size)]
         if depth > 0:
-            layers += [nn.ReLU(), nn.Dropout(dropout), ExactLinear(size, 1)]
+            layers += [nn.ReLU(), Dropout(dropout), ExactLinear(size, 1)]
         self.layers = nn.Sequential(*layers)
 
     @staticmethod

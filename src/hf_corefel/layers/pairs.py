@@ -11,15 +11,17 @@ from torch.utils.checkpoint import checkpoint
 from .exact import ExactLinear
 from .ffnn import FeedForward
 from .matches import NUM_MATCHES, LateInput
-from .tracing import in_one_graph
+from .tracing import in_one_graph, runs_on_processor
 
 __all__ = ["NUM_DISTANCES", "PairScorer", "distance_bucket"]
 
 # Span-order distances 0, 1, 2, 3, 4, 5-7, 8-15, 16-31, 32-63, 64+. No two spans are 0 apart: that one is the root's.
 _BUCKET_STARTS = (1, 2, 3, 4, 5, 8, 16, 32, 64)
 NUM_DISTANCES = len(_BUCKET_STARTS) + 1
-# Pairs scored at once: bounds the memory of long documents.
+# Pairs scored at once; with more than these, hidden layers are not kept for gradients.
 _CHUNK = 65_536
+# The same on a processor: what is computed then stays in its cache.
+_CHUNK_IN_CACHE = 2_048
 
 
 def distance_bucket(distance: Tensor) -> Tensor:
@@ -98,6 +100,8 @@ class PairScorer(nn.Module):
         expected_embeddings: Tensor | None = None,
         of_root: bool = False,
         relations: Mapping[str, Tensor] | None = None,
+        mask: Tensor | None = None,
+        order: Tensor | None = None,
     ) -> Tensor:
         """Scores of ordered pairs, or of the root as parent.
 
@@ -108,6 +112,8 @@ class PairScorer(nn.Module):
             expected_embeddings: ``[B, N, D]`` from `expected_entities`, likewise.
             relations: ``[B, N, N, F]`` features of each kind that the scorer was made for.
             of_root: Gives `score_root` instead. Whatever places modules on devices only sees calls of `forward`.
+            mask: ``[B, N]``, False on padding, whose pairs have 0 for a score.
+            order: ``[B, N]`` numbers of the spans, by which they are near or far; 0 to N - 1 when None.
 
         Returns:
             ``[B, N, N]``: entry ``[b, i, j]`` is Φc of parent i and child j. The diagonal, and with
@@ -116,37 +122,46 @@ class PairScorer(nn.Module):
         if of_root:
             return self.score_root(spans, expected_embeddings)
         batch, count, _ = spans.shape
-        scores = spans.new_zeros(batch, count, count)
-        child, parent, factor, distance = self.project_sides(spans, expected_embeddings)
-        early, late = _pairs(count, spans.device)
-        step = max(1, _CHUNK // max(1, batch))
+        child, parent, factor, distances = self.project_sides(spans, expected_embeddings)
+        child, parent, factor = child.flatten(0, 1), parent.flatten(0, 1), factor.flatten(0, 1)
+        # Whatever of a pair depends on its distance or on one of its spans is a row of one table.
+        table = torch.cat([distances, child, parent])
+        late = [(self.relation[name], features) for name, features in (relations or {}).items()]
+        if self.match is not None and matches is not None:
+            late.append((self.match, matches))
+        of_pairs = [(project, features.flatten(0, 2)) for project, features in late]
 
-        def part(i: Tensor, j: Tensor, *inputs: Tensor) -> tuple[Tensor, ...]:
-            factor, distance, child, parent = inputs
-            shared = self.product(factor[:, i] * factor[:, j]) + distance[distance_bucket(j - i)]
-            if self.match is not None and matches is not None:
-                shared = shared + self.match(matches[:, i, j].to(spans.dtype))
-            for name, features in (relations or {}).items():
-                shared = shared + self.relation[name](features[:, i, j].to(spans.dtype))
+        def part(one: Tensor, other: Tensor, near: Tensor, factor: Tensor, table: Tensor) -> tuple[Tensor, ...]:
+            shared = self.product(factor[one] * factor[other])
+            for project, features in of_pairs:
+                shared = _add_late(shared, project, features[one * count + other % count])
+            child, parent = NUM_DISTANCES, NUM_DISTANCES + batch * count
             # Under autocast the layers give half precision, whatever the spans have.
-            forward = self._score(shared, child[:, j], parent[:, i]).to(scores.dtype)
+            forward = self.ffnn(shared + _sum_of_rows(table, near, child + other, parent + one)).to(spans.dtype)
             if antecedents_only:
                 return (forward,)
-            return forward, self._score(shared, child[:, i], parent[:, j]).to(scores.dtype)
+            return forward, self.ffnn(shared + _sum_of_rows(table, near, child + one, parent + other)).to(spans.dtype)
 
+        one, other = _pairs(batch, count, mask, spans.device)
+        near = distance_bucket(other - one if order is None else (order.flatten()[other] - order.flatten()[one]))
+        step = _CHUNK_IN_CACHE if runs_on_processor(spans) else _CHUNK
         # Once at least: without a pair every parameter still gets a gradient, of zero, as distributed training needs.
-        several = not in_one_graph() and len(early) > step
-        for start in range(0, len(early), step) if several else (0,):
-            i, j = (early[start : start + step], late[start : start + step]) if several else (early, late)
-            inputs = i, j, factor, distance, child, parent
-            if torch.is_grad_enabled() and several:
+        several = not in_one_graph() and len(one) > step
+        found = []
+        for start in range(0, len(one), step) if several else (0,):
+            rows = (one, other, near)
+            i, j, apart = (row[start : start + step] for row in rows) if several else rows
+            if torch.is_grad_enabled() and several and len(one) > _CHUNK:
                 # The hidden layers of 900 spans' pairs would take 3 GiB until the backward pass.
-                found = checkpoint(part, *inputs, use_reentrant=False)
+                found.append(checkpoint(part, i, j, apart, factor, table, use_reentrant=False))
             else:
-                found = part(*inputs)
-            for these, (rows, columns) in zip(found, ((i, j), (j, i)), strict=False):
-                scores = scores.index_put((_all(batch, i), rows, columns), these)
-        return scores
+                found.append(part(i, j, apart, factor, table))
+        scores = spans.new_zeros(batch * count * count)
+        for values, (above, below) in zip(zip(*found, strict=True), ((one, other), (other, one)), strict=False):
+            place = above * count + below % count
+            scores = scores.index_put((place,), torch.cat(values) if several else values[0])
+        scores = scores.view(batch, count, count)
+        return scores if mask is None else scores.masked_fill(~(mask.unsqueeze(1) & mask.unsqueeze(2)), 0.0)
 
     def project_sides(self, spans: Tensor, expected_embeddings: Tensor | None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """What spans give as child, as parent and to the product, ``[B, N, …]``, and distances, ``[10, …]``."""
@@ -162,7 +177,7 @@ class PairScorer(nn.Module):
         """
         shared = self.product(self._with(self._factor(spans), "factor", expected_embeddings) * self._factor(self.root))
         shared = shared + self._distances(spans)[0]
-        return self._score(shared, self._child(spans, expected_embeddings), self.parent(self.root))
+        return self.ffnn(shared + self._child(spans, expected_embeddings) + self.parent(self.root))
 
     def _child(self, spans: Tensor, expected_embeddings: Tensor | None) -> Tensor:
         return self._with(self.child(spans), "child", expected_embeddings)
@@ -180,19 +195,40 @@ class PairScorer(nn.Module):
     def _factor(self, spans: Tensor) -> Tensor:
         return spans if self.factor is None else self.factor(spans)
 
-    def _score(self, shared: Tensor, child: Tensor, parent: Tensor) -> Tensor:
-        return self.ffnn(shared + child + parent)
 
+def _pairs(batch: int, count: int, mask: Tensor | None, device: torch.device) -> tuple[Tensor, Tensor]:
+    """Return the earlier and the later span of each unordered pair of a document, numbered through all documents.
 
-def _pairs(count: int, device: torch.device) -> tuple[Tensor, Tensor]:
-    """Return the pairs of `count` things, in the order of ``torch.triu_indices``, which no export knows of a size."""
+    Args:
+        batch: Documents B.
+        count: Spans N of each.
+        mask: ``[B, N]``, False on padding, which is in no pair on a processor.
+        device: Where to.
+    """
     places = torch.arange(count, device=device)
     later = count - 1 - places
+    # The order of ``torch.triu_indices``, which no export knows of a size.
     number = count * (count - 1) // 2
     early = torch.repeat_interleave(places, later, output_size=number)
     begin = later.cumsum(0) - later
-    return early, torch.arange(number, device=device) - begin[early] + early + 1
+    late = torch.arange(number, device=device) - begin[early] + early + 1
+    first = torch.arange(batch, device=device).unsqueeze(1) * count
+    one, other = (first + early).flatten(), (first + late).flatten()
+    if mask is None or batch == 1 or not runs_on_processor(one):
+        return one, other
+    real = (mask[:, early] & mask[:, late]).flatten()
+    return one[real], other[real]
 
 
-def _all(batch: int, like: Tensor) -> Tensor:
-    return torch.arange(batch, device=like.device).unsqueeze(1)
+def _sum_of_rows(table: Tensor, *rows: Tensor) -> Tensor:
+    """Return the sums of rows of a table ``[R, F]``, each given as ``[P]``: ``[P, F]``."""
+    return nn.functional.embedding_bag(torch.stack(rows, dim=-1), table, mode="sum")
+
+
+def _add_late(shared: Tensor, project: nn.Module, features: Tensor) -> Tensor:
+    """Return ``shared + project(features)`` of a projection without bias, and of features that are mostly zero."""
+    if not runs_on_processor(shared):
+        return shared + project(features.to(shared.dtype))
+    rows = features.any(dim=-1).nonzero().squeeze(-1)
+    added: Tensor = project(features[rows].to(shared.dtype))
+    return shared.index_add(0, rows, added.to(shared.dtype))

@@ -48,7 +48,11 @@ class MentionPruner(nn.Module):
 
     def forward(self, spans: Tensor, width: Tensor) -> Tensor:
         """Scores ``[B, S]`` of span vectors ``[B, S, G]`` with widths ``[B, S]`` in words."""
-        scores = self.ffnn(self.project(spans))
+        return self.score(self.project(spans), width)
+
+    def score(self, projected: Tensor, width: Tensor) -> Tensor:
+        """The same of vectors that went through `project` already."""
+        scores = self.ffnn(projected)
         if self.width is not None:
             width = width.clamp(min=0, max=self.width.num_embeddings - 1)
             scores = scores + self.width_ffnn(self.width_project(self.width(width)))

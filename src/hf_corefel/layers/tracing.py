@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import torch
+from torch import Tensor
 
-__all__ = ["in_one_graph"]
+__all__ = ["in_one_graph", "runs_on_processor"]
 
 
 def in_one_graph() -> bool:
@@ -13,3 +14,11 @@ def in_one_graph() -> bool:
     What is done in parts to save memory is then done at once. The results are the same.
     """
     return torch.compiler.is_exporting()
+
+
+def runs_on_processor(like: Tensor) -> bool:
+    """Return whether calls on a tensor are run by a processor one by one: small parts then stay in its cache.
+
+    Other devices, and graphs, want few large calls, and none whose size depends on values.
+    """
+    return like.device.type == "cpu" and not torch.compiler.is_compiling()

@@ -13,6 +13,7 @@ from ..candidates import KnowledgeBackend
 from ..heads import ENTITIES, ENTITY_ROOT, NIL, PAIR_ROOT, PAIRS
 from ..heads.sparse_scores import SparseEdgeScores
 from ..layers.entities import expected_entities
+from ..layers.enumerated import log_odds
 from ..layers.pair_list import CandidateTable, WordTable, matches_between, score_pair_list
 from ..layers.relations import relations_between
 from ..modeling_corefel import CorefELModel
@@ -53,7 +54,7 @@ def read_long_document(model: CorefELModel, processor: CorefELProcessor, documen
         processor: What encoded the document.
         document: The document, with its entities' vectors.
     """
-    read = read_spans(model, processor, document)
+    read = read_spans(model, processor, document, log_odds(model.config.min_mention_probability))
     if wants_span_vectors(processor):
         document = _with_proposals(processor.knowledge_base, document, read, processor.settings.max_candidates)
     retained = read.retained

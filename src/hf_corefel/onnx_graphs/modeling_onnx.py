@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from transformers.modeling_outputs import BaseModelOutput
 
 from ..configuration_corefel import OWN_FIELDS, CorefELConfig
-from ..layers import MentionPruner, WindowEncoder
-from ..layers.enumerated import PrunedSpans, SpanTensors, with_others
+from ..layers import WindowEncoder
+from ..layers.enumerated import PrunedSpans, SpanTensors, choose_spans, log_odds
 from ..layers.model_output import CorefELOutput
 from ..loading.foreign_code import loading_from
 from ..loading.quantizing import means_int8
@@ -20,7 +20,7 @@ from ..loading.repositories import HubOptions, Origin, checked_name, download_fo
 from ..modeling_corefel import CorefELModel
 from ..utils.files import sha256_of
 from .folder import FOLDER, Graphs, check_configuration, read_graphs
-from .parts import OWN, PRUNING_INPUTS, SPAN_INPUTS, at_least_two, span_tensors
+from .parts import OWN, PRUNING_INPUTS, SPAN_INPUTS, at_least_two, retained_inputs, span_tensors
 from .sessions import GraphSession
 
 __all__ = ["OnnxCorefELModel"]
@@ -148,11 +148,10 @@ class OnnxCorefELModel(CorefELModel):
         step = max(1, _SPANS // len(spans.begin))
         parts = (spans.between(start, start + step) for start in range(0, spans.begin.shape[1], step))
         scores = torch.cat([self._mentions(_named(subwords, part))["span_scores"] for part in parts], dim=1)
-        retained = MentionPruner.select(scores, spans.begin, spans.end, spans.mask, limits, keep_all)
-        if also is not None:
-            retained = with_others(retained, also & spans.mask)
+        least = log_odds(self.config.min_mention_probability)
+        retained, order = choose_spans(scores, spans, limits, keep_all, also, least)
         of_retained = spans.at(retained.clamp(min=0), retained >= 0)
-        return PrunedSpans(scores, retained, self._vectors(_named(subwords, of_retained))["vectors"])
+        return PrunedSpans(scores, retained, self._vectors(_named(subwords, of_retained))["vectors"], order)
 
     def forward(self, *, pruned: PrunedSpans | None = None, **tensors: Any) -> CorefELOutput:  # type: ignore[override]
         """Score the edges of a batch of documents, from what `CorefELProcessor` gives; see `CorefELModel.forward`.
@@ -169,7 +168,7 @@ class OnnxCorefELModel(CorefELModel):
             pruned = self.prune(windows, span_tensors(given), limits, keep_all, given.get("also_retain"))
         pruned = at_least_two(pruned)
         known = {"span_scores": pruned.scores, "retained": pruned.retained}
-        found = self._edges({**given, **known, "vectors": pruned.vectors})
+        found = self._edges({**given, **retained_inputs(pruned)})
         own = {name.removeprefix(OWN): found.pop(name) for name in list(found) if name.startswith(OWN)}
         return CorefELOutput(**known, **found, own_scores=own or None)
 

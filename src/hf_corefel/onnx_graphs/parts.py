@@ -31,6 +31,7 @@ __all__ = [
     "SPAN_INPUTS",
     "at_least_two",
     "parts_of",
+    "retained_inputs",
     "span_tensors",
 ]
 
@@ -57,8 +58,20 @@ def span_tensors(tensors: Tensors) -> SpanTensors:
 def at_least_two(pruned: PrunedSpans) -> PrunedSpans:
     """Return retained spans with padding where there are fewer than two: a graph takes no list of no pairs."""
     missing = max(0, 2 - pruned.retained.shape[1])
-    retained = functional.pad(pruned.retained, (0, missing), value=-1)
-    return PrunedSpans(pruned.scores, retained, functional.pad(pruned.vectors, (0, 0, 0, missing)))
+    retained, order = (
+        None if numbers is None else functional.pad(numbers, (0, missing), value=-1)
+        for numbers in (pruned.retained, pruned.order)
+    )
+    assert retained is not None
+    return PrunedSpans(pruned.scores, retained, functional.pad(pruned.vectors, (0, 0, 0, missing)), order)
+
+
+def retained_inputs(pruned: PrunedSpans) -> dict[str, Tensor]:
+    """Return what the graph of edges takes of retained spans; their order is always told."""
+    order = pruned.order
+    if order is None:
+        order = torch.arange(pruned.retained.shape[1]).expand(pruned.retained.shape).contiguous()
+    return {"span_scores": pruned.scores, "retained": pruned.retained, "vectors": pruned.vectors, "order": order}
 
 
 class _Encoder(nn.Module):
@@ -103,7 +116,7 @@ class _Edges(nn.Module):
 
     def forward(self, given: dict[str, Tensor]) -> dict[str, Tensor]:
         given = dict(given)
-        pruned = PrunedSpans(*(given.pop(name) for name in ("span_scores", "retained", "vectors")))
+        pruned = PrunedSpans(*(given.pop(name) for name in ("span_scores", "retained", "vectors", "order")))
         earlier: dict[str, Any] = dict.fromkeys(PRUNING_INPUTS)
         output: CorefELOutput = self.model(**earlier, pruned=pruned, **given)
         fields = {name: value for name, value in output.items() if name not in ("span_scores", "retained")}
@@ -129,12 +142,11 @@ def parts_of(model: CorefELModel, batch: Tensors) -> dict[str, tuple[nn.Module, 
     pruned = at_least_two(model.prune(given_windows, table, batch["span_limits"], batch["keep_all"]))
     spans = {"subwords": subwords, **{name: batch[name] for name in SPAN_INPUTS if name in batch}}
     later = {name: value for name, value in {**batch, **_candidates(batch)}.items() if name not in PRUNING_INPUTS}
-    retained = {"span_scores": pruned.scores, "retained": pruned.retained, "vectors": pruned.vectors}
     return {
         "encoder": (_Encoder(model), windows),
         "mentions": (_Mentions(model), spans),
         "vectors": (_Vectors(model), spans),
-        "edges": (_Edges(model), {**retained, **later}),
+        "edges": (_Edges(model), {**retained_inputs(pruned), **later}),
     }
 
 
