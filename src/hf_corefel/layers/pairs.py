@@ -131,10 +131,12 @@ class PairScorer(nn.Module):
             late.append((self.match, matches))
         of_pairs = [(project, features.flatten(0, 2)) for project, features in late]
 
-        def part(one: Tensor, other: Tensor, near: Tensor, factor: Tensor, table: Tensor) -> tuple[Tensor, ...]:
+        def part(
+            one: Tensor, other: Tensor, near: Tensor, place: Tensor, factor: Tensor, table: Tensor
+        ) -> tuple[Tensor, ...]:
             shared = self.product(factor[one] * factor[other])
             for project, features in of_pairs:
-                shared = _add_late(shared, project, features[one * count + other % count])
+                shared = _add_late(shared, project, features[place])
             child, parent = NUM_DISTANCES, NUM_DISTANCES + batch * count
             # Under autocast the layers give half precision, whatever the spans have.
             forward = self.ffnn(shared + _sum_of_rows(table, near, child + other, parent + one)).to(spans.dtype)
@@ -142,24 +144,24 @@ class PairScorer(nn.Module):
                 return (forward,)
             return forward, self.ffnn(shared + _sum_of_rows(table, near, child + one, parent + other)).to(spans.dtype)
 
-        one, other = _pairs(batch, count, mask, spans.device)
+        one, other, begin = _pairs(batch, count, mask, spans.device)
+        places = one * count + other - begin, other * count + one - begin
         near = distance_bucket(other - one if order is None else (order.flatten()[other] - order.flatten()[one]))
         step = _CHUNK_IN_CACHE if runs_on_processor(spans) else _CHUNK
         # Once at least: without a pair every parameter still gets a gradient, of zero, as distributed training needs.
         several = not in_one_graph() and len(one) > step
         found = []
         for start in range(0, len(one), step) if several else (0,):
-            rows = (one, other, near)
-            i, j, apart = (row[start : start + step] for row in rows) if several else rows
+            rows = (one, other, near, places[0])
+            i, j, apart, place = (row[start : start + step] for row in rows) if several else rows
             if torch.is_grad_enabled() and several and len(one) > _CHUNK:
                 # The hidden layers of 900 spans' pairs would take 3 GiB until the backward pass.
-                found.append(checkpoint(part, i, j, apart, factor, table, use_reentrant=False))
+                found.append(checkpoint(part, i, j, apart, place, factor, table, use_reentrant=False))
             else:
-                found.append(part(i, j, apart, factor, table))
+                found.append(part(i, j, apart, place, factor, table))
         scores = spans.new_zeros(batch * count * count)
-        for values, (above, below) in zip(zip(*found, strict=True), ((one, other), (other, one)), strict=False):
-            place = above * count + below % count
-            scores = scores.index_put((place,), torch.cat(values) if several else values[0])
+        for values, where in zip(zip(*found, strict=True), places, strict=False):
+            scores = scores.index_put((where,), torch.cat(values) if several else values[0])
         scores = scores.view(batch, count, count)
         return scores if mask is None else scores.masked_fill(~(mask.unsqueeze(1) & mask.unsqueeze(2)), 0.0)
 
@@ -196,8 +198,9 @@ class PairScorer(nn.Module):
         return spans if self.factor is None else self.factor(spans)
 
 
-def _pairs(batch: int, count: int, mask: Tensor | None, device: torch.device) -> tuple[Tensor, Tensor]:
-    """Return the earlier and the later span of each unordered pair of a document, numbered through all documents.
+def _pairs(batch: int, count: int, mask: Tensor | None, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the earlier and the later span of each unordered pair of a document, numbered through all documents, and
+    the number of the document's first span.
 
     Args:
         batch: Documents B.
@@ -214,14 +217,20 @@ def _pairs(batch: int, count: int, mask: Tensor | None, device: torch.device) ->
     late = torch.arange(number, device=device) - begin[early] + early + 1
     first = torch.arange(batch, device=device).unsqueeze(1) * count
     one, other = (first + early).flatten(), (first + late).flatten()
+    begin = first.expand(batch, number).flatten()
     if mask is None or batch == 1 or not runs_on_processor(one):
-        return one, other
+        return one, other, begin
     real = (mask[:, early] & mask[:, late]).flatten()
-    return one[real], other[real]
+    return one[real], other[real], begin[real]
 
 
 def _sum_of_rows(table: Tensor, *rows: Tensor) -> Tensor:
     """Return the sums of rows of a table ``[R, F]``, each given as ``[P]``: ``[P, F]``."""
+    if in_one_graph():  # a plain operator of any runtime
+        total = table[rows[0]]
+        for row in rows[1:]:
+            total = total + table[row]
+        return total
     return nn.functional.embedding_bag(torch.stack(rows, dim=-1), table, mode="sum")
 
 
