@@ -43,6 +43,26 @@ def test_scores_are_those_of_torch(
     check_equal(ours.model, graphs.model, ours.processor(texts))
 
 
+@pytest.mark.parametrize("texts", BATCHES[1:], ids=["three documents", "many windows", "long and short"])
+def test_unlikely_spans_are_left_out_as_by_torch(
+    torch_and_onnx: tuple[Any, Any],
+    check_equal: Callable[..., None],
+    texts: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ours, graphs = torch_and_onnx
+    batch = ours.processor(texts)
+    with torch.no_grad():
+        before = ours.model(**batch)
+    kept = before.span_scores.gather(1, before.retained.clamp(min=0))[before.retained >= 0].sort().values
+    gap = int(kept.diff().argmax())  # where rounding decides nothing
+    for model in (ours.model, graphs.model):
+        monkeypatch.setattr(model.config, "min_mention_probability", float(kept[gap : gap + 2].mean().sigmoid()))
+    check_equal(ours.model, graphs.model, batch)
+    with torch.no_grad():
+        assert (ours.model(**batch).retained >= 0).sum() < (before.retained >= 0).sum()
+
+
 def test_results_are_those_of_torch(torch_and_onnx: tuple[Any, Any]) -> None:
     ours, graphs = torch_and_onnx
     berg = [(0, 9), (33, 37)]
