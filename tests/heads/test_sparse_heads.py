@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from hf_corefel.heads import EdgeScores, GlobalHead, Head, LocalHead, StandaloneCorefHead, StandaloneLinkingHead
+from hf_corefel.heads import EdgeScores, GlobalHead, LocalHead, StandaloneCorefHead, StandaloneLinkingHead
 from hf_corefel.heads.sparse_scores import SparseEdgeScores
 
 HEADS = [
@@ -41,8 +41,9 @@ def _listed(scores: EdgeScores) -> SparseEdgeScores:
     )
 
 
-def _named(head: Head) -> str:
-    return f"{type(head).__name__}-{vars(head)}"
+def _named(head: Any) -> str:
+    settings = (str(getattr(head, name)) for name in ("edge_activation", "root_score") if hasattr(head, name))
+    return "-".join((type(head).__name__, *settings))
 
 
 @pytest.mark.parametrize("head", HEADS, ids=_named)
