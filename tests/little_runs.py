@@ -13,7 +13,7 @@ BASE = {
     "encoder_config": {},
     "knowledge_base": "tiny",
     "training": {
-        "num_train_epochs": 12,
+        "num_train_epochs": 20,
         "per_device_train_batch_size": 1,
         "encoder_learning_rate": 5e-3,
         "task_learning_rate": 1e-2,

@@ -143,7 +143,7 @@ FIELDS = [
 def fields_of(item: Any) -> dict[str, Any]:
     if isinstance(item, tuple):
         return item._asdict()  # type: ignore[attr-defined, no-any-return]
-    return {name: getattr(item, name) for name in item.__dataclass_fields__}
+    return {name: getattr(item, name) for name, field in item.__dataclass_fields__.items() if field.init}
 
 
 @pytest.mark.parametrize(("item", "old", "new"), FIELDS, ids=[f"{type(i).__name__}.{old}" for i, old, _ in FIELDS])

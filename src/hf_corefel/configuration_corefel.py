@@ -58,6 +58,10 @@ def readable_positions(encoder_config: PretrainedConfig) -> int | None:
     return positions
 
 
+# Written only where they say something.
+_WHERE_SET = ("head_options", "calibration", "forbid_overlaps", "use_candidate_coverage", "min_mention_probability")
+
+
 class CorefELConfig(PretrainedConfig):
     """Everything that shapes a `CorefELModel`. Sizes default to the paper's (Zaporojets et al., 2022).
 
@@ -297,7 +301,7 @@ class CorefELConfig(PretrainedConfig):
     def to_dict(self) -> dict[str, Any]:
         """As `PretrainedConfig.to_dict`; what 0.1.0 did not have is written only where it says something."""
         fields: dict[str, Any] = super().to_dict()
-        for name in ("head_options", "calibration", "forbid_overlaps", "use_candidate_coverage"):
+        for name in _WHERE_SET:
             if not fields.get(name):
                 fields.pop(name, None)
         if fields.get("max_partners") == FIELDS["max_partners"].default:

@@ -18,11 +18,15 @@ from hf_corefel.evaluation import candidate_share, evaluate_corpus, open_entity_
 from hf_corefel.pipeline_corefel import load_pipeline
 from little_corpora import Source, write_corefud, write_docred
 
-WORDS = [["Anna", "Berg", "met", "Carl", "Moss", "in", "Oslo", "."], ["Then", "she", "left", "."]]
+# The text that the tiny model knows best; who Carl Moss is, this gold does not say.
+WORDS = [
+    line.split() for line in ("Anna Berg met Carl Moss in Oslo .", "Berg praised Moss .", "Then she left the city .")
+]
 
 
 def source(anna: str, oslo: str) -> Source:
-    return Source(WORDS, [(anna, [(0, 0, 1), (1, 1, 1)]), (None, [(0, 3, 4)]), (oslo, [(0, 6, 6)])])
+    berg, moss, city = [(0, 0, 1), (1, 0, 0), (2, 1, 1)], [(0, 3, 4), (1, 2, 2)], [(0, 6, 6), (2, 3, 4)]
+    return Source(WORDS, [(anna, berg), (None, moss), (oslo, city)])
 
 
 NEW, OLD, CODES = source("Anna_Berg", "Oslo"), source("Anna_Lind", "Christiania"), source("Q1", "Q585")

@@ -70,7 +70,7 @@ def test_a_killed_queue_goes_on_where_it_was(
     assert len(expected) == 16 and len(stored := stored_files(results)) == 6
     assert all(expected[name] == data for name, data in stored.items())
     record = STORED.read_record(results / "tiny-global-3")
-    assert record["cost"]["steps"] == 36 and record["cost"]["seconds"] > before["seconds"]
+    assert record["cost"]["steps"] == 60 and record["cost"]["seconds"] > before["seconds"]
     assert record["environment"]["torch"] and record["knowledge_base"]["entities"] == 8
     assert not list((tmp_path / "killed" / "work").rglob("checkpoint-*"))
 

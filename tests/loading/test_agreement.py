@@ -23,6 +23,7 @@ CHANGED = {
     "span_keep_ratio": 0.25,
     "min_kept_spans": 4,
     "max_kept_spans": 3,
+    "max_partners": 7,
     "max_candidates": 1,
     "window_size": 12,
     "window_overlap": 2,

@@ -14,7 +14,7 @@ from hf_corefel.processing.encoded_document import readable_groups
 
 
 def document(spans: int, limit: int = 10_000, keep_all: bool = False) -> Any:
-    return SimpleNamespace(spans=range(spans), limit=limit, keep_all=keep_all)
+    return SimpleNamespace(spans=range(spans), limit=limit, keep_all=keep_all, is_long=False)
 
 
 @pytest.mark.parametrize(

@@ -175,7 +175,7 @@ def _steps(parts: Parts, weights: ClusteringWeights) -> Iterator[tuple[tuple[Par
             if label != entity and (label is None or label not in used):
                 yield (part,), ((spans, label),)
         either = np.maximum(into[inner].max(axis=0), [into[sorted(other), c].max() for other, _ in clusters])
-        for d in _nearest(either, c):
+        for d in dict.fromkeys([*_nearest(either, c), *_of_entities(_entities(inner, columns, ids), clusters, c)]):
             others, label = clusters[d]
             for whole in dict.fromkeys((entity, label)):
                 yield (part, clusters[d]), ((spans | others, whole),)
@@ -186,7 +186,8 @@ def _steps(parts: Parts, weights: ClusteringWeights) -> Iterator[tuple[tuple[Par
             for label in _entities([span], columns, ids):
                 if label is None or label not in used:
                     yield (part,), (less, (frozenset({span}), label))
-            for d in _nearest(into[span], c):
+            of_entities = _of_entities(_entities([span], columns, ids), clusters, c)
+            for d in dict.fromkeys([*_nearest(into[span], c), *of_entities]):
                 others, label = clusters[d]
                 yield (part, clusters[d]), (less, (others | {span}, label))
 
@@ -201,6 +202,11 @@ def _entities(spans: list[int], columns: FloatArray, ids: IntArray) -> list[int 
             break
         found[int(ids[spans[row], k])] = None
     return list(found)
+
+
+def _of_entities(entities: list[int | None], clusters: list[Part], itself: int) -> list[int]:
+    """The other clusters of some entities: spans may hang from one entity with no edge between them."""
+    return [c for c, (_, entity) in enumerate(clusters) if c != itself and entity is not None and entity in entities]
 
 
 def _nearest(scores: FloatArray, itself: int) -> list[int]:
