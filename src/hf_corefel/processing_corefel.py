@@ -44,6 +44,7 @@ from .processing import (
 from .processing.alignment import AlignmentReport
 from .processing.encoded_document import CorefELBatch, EncodedDocument
 from .processing.padding import pad_rows, pad_vectors
+from .processing.retention import choose_retention
 
 __all__ = ["CorefELBatch", "CorefELProcessor", "EncodedDocument"]
 
@@ -293,22 +294,10 @@ class CorefELProcessor:
         )
         if document.mentions is not None:
             spans = read_inner_names(text, spans, words, subwords, known)
-        wanted = int(settings.span_keep_ratio * len(words)) + 1
-        wanted = max(wanted, settings.min_kept_spans)
-        limit = min(settings.max_kept_spans if max_kept_spans is None else max_kept_spans, wanted)
-        kept = len(spans) if document.mentions is not None else min(wanted, len(spans))
-        is_long = whole and max_kept_spans is None and settings.max_partners > 0 and kept > settings.max_kept_spans
-        if is_long:
-            limit = wanted
-            warnings.append(
-                f"each of the {kept} spans of this long document was scored with {settings.max_partners} others, the "
-                "likeliest ones, and not with all (max_partners)"
-            )
-        if limit < wanted and document.mentions is None:
-            warnings.append(
-                f"only the best {limit} spans of this long document were kept instead of {wanted} (max_kept_spans, "
-                "--max-kept-spans on the command line)"
-            )
+        is_given = document.mentions is not None
+        retention = choose_retention(
+            settings, len(words), len(spans), given=is_given, bound=max_kept_spans, whole=whole
+        )
         queries = QuerySpans(spans.offsets, spans.named)
         limits = settings.max_candidates
         found = read_candidates(self.knowledge_base, document, queries, limits, later_vectors=later_vectors)
@@ -322,16 +311,16 @@ class CorefELProcessor:
             definitions=label_definitions(text, words, spans),
             speakers=label_speakers(text, words, spans, turns),
             cores=span_cores(text, words, spans),
-            limit=limit,
+            limit=retention.limit,
             scope=scope,
-            keep_all=document.mentions is not None,
+            keep_all=is_given,
             candidate_rows=found.entities.rows,
             log_priors=found.log_priors,
             entities=found.entities.names,
             entity_ids=found.entities.ids,
             entity_vectors=found.entities.vectors,
-            warnings=warnings + found.warnings,
-            max_partners=settings.max_partners if is_long else 0,
+            warnings=warnings + retention.warnings + found.warnings,
+            max_partners=retention.max_partners,
             names_only=bool(settings.scope_names) and settings.scope_names[scope] in NAME_SCOPES,
         )
 
