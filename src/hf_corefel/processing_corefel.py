@@ -43,7 +43,7 @@ from .processing import (
 )
 from .processing.alignment import AlignmentReport
 from .processing.encoded_document import CorefELBatch, EncodedDocument
-from .processing.padding import pad_rows, pad_vectors
+from .processing.padding import pad_rows, pad_vectors, pad_windows
 from .processing.retention import choose_retention
 
 __all__ = ["CorefELBatch", "CorefELProcessor", "EncodedDocument"]
@@ -365,24 +365,9 @@ class CorefELProcessor:
         """
         if not documents:
             raise ValueError("documents: a batch needs at least one")
-        prefix, suffix = self._split_subwords.prefix, self._split_subwords.suffix
-        bounds = [d.windows.bounds for d in documents]
-        if not any(bounds):
-            bounds[0] = [(0, 0)]  # encoders want something to read, if only special tokens
-        length = max(end - begin for each in bounds for begin, end in each) + len(prefix) + len(suffix)
-        shape = (len(documents), max(map(len, bounds)), length)
-        input_ids = np.full(shape, self.tokenizer.pad_token_id or 0, dtype=np.int64)
-        attention = np.zeros(shape, dtype=np.int64)
-        for b, d in enumerate(documents):
-            for w, (begin, end) in enumerate(bounds[b]):
-                row = [*prefix, *d.subword_ids[begin:end].tolist(), *suffix]
-                input_ids[b, w, : len(row)] = row
-                attention[b, w, : len(row)] = 1
-        positions = [d.windows.window * length + d.windows.offset + len(prefix) for d in documents]
+        windows = pad_windows(documents, *self.special_tokens, self.tokenizer.pad_token_id or 0)
         arrays: dict[str, np.ndarray] = {
-            "input_ids": input_ids,
-            "attention_mask": attention,
-            "subword_positions": pad_rows(positions, -1),
+            **windows,
             "span_begin": pad_rows([d.spans.begin for d in documents], 0),
             "span_end": pad_rows([d.spans.end for d in documents], 1),
             "word_forms": pad_rows([d.word_forms for d in documents], -1),

@@ -16,11 +16,27 @@ from ..moved import renamed_argument, renamed_attribute, renamed_field
 from ..trees.precision import has_float64
 from ..utils.gold_codes import FREE, LEFT_OUT, NOT_KNOWN
 
-__all__ = ["ROOT_SCORES", "EdgeScores", "GoldClustering"]
+__all__ = ["ROOT_SCORES", "EdgeScores", "GoldClustering", "score_root_edges"]
 
 ROOT_SCORES = ("paper", "original")
 
 _NO_EDGE = float("-inf")
+
+
+def score_root_edges(mention: Tensor, root_pair: Tensor | None, root_score: str) -> Tensor:
+    """Return the score of the edge from the root to each span.
+
+    Args:
+        mention: Mention scores Φp.
+        root_pair: Scores of the root with each span, in the same shape.
+        root_score: See `EdgeScores`.
+
+    Raises:
+        ValueError: If there is no ``root_pair``.
+    """
+    if root_pair is None:
+        raise ValueError("root_pair: the global head needs the scores of the root with each span, got None")
+    return root_pair if root_score == "original" else mention + root_pair
 
 
 @renamed_field("entity_ids", "candidate_rows")
@@ -144,10 +160,7 @@ class EdgeScores:
         Raises:
             ValueError: If there is no ``root_pair``.
         """
-        if self.root_pair is None:
-            raise ValueError("root_pair: the global head needs the scores of the root with each span, got None")
-        scores = self.root_pair if self.root_score == "original" else self.mention + self.root_pair
-        return scores.masked_fill(~self.mask, _NO_EDGE)
+        return score_root_edges(self.mention, self.root_pair, self.root_score).masked_fill(~self.mask, _NO_EDGE)
 
     candidates = renamed_attribute("candidates", "candidate_scores")
 

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from ..trees.arborescence import IntArray
 from ..trees.elimination import FloatArray
+from .edge_scores import score_root_edges
 
 __all__ = ["SparseEdgeScores", "SparsePosterior"]
 
@@ -66,9 +67,7 @@ class SparseEdgeScores:
         Raises:
             ValueError: If there is no ``root_pair``.
         """
-        if self.root_pair is None:
-            raise ValueError("root_pair: the global head needs the scores of the root with each span, got None")
-        return self.root_pair if self.root_score == "original" else self.mention + self.root_pair
+        return score_root_edges(self.mention, self.root_pair, self.root_score)
 
     def double(self) -> SparseEdgeScores:
         """The same scores in float64 on the CPU."""
