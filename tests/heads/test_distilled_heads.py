@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 import torch
 from torch import Tensor
 
+from every_head import EVERY, FLOATS, MakeDocuments, every_head
 from hf_corefel.heads import (
     EdgeScores,
     GlobalHead,
@@ -22,10 +22,6 @@ from hf_corefel.heads import (
 )
 from hf_corefel.trees import EdgeMarginals
 
-MakeDocuments = Callable[..., tuple[EdgeScores, GoldClustering]]
-FLOATS = ("mention", "link", "pair", "root_pair", "nil")
-EVERY: list[Head] = [GlobalHead(), GlobalHead("arsinh"), LocalHead(), StandaloneCorefHead(), StandaloneLinkingHead()]
-every_head = pytest.mark.parametrize("head", EVERY, ids=lambda head: f"{type(head).__name__}")
 temperatures = pytest.mark.parametrize("temperature", [1.0, 2.5])
 
 

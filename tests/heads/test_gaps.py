@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import pytest
 import torch
 
+from every_head import FLOATS, MakeDocuments, every_head
 from hf_corefel import Cluster, Document, Mention
 from hf_corefel.documents import AnnotatedLayers
 from hf_corefel.heads import (
@@ -23,11 +24,6 @@ from hf_corefel.heads import (
 )
 from hf_corefel.heads.gaps import describe_left_out, mention_targets, retain_given, without_what_is_not_learnt
 from hf_corefel.utils.gold_codes import FREE, LEFT_OUT, NOT_KNOWN
-
-MakeDocuments = Callable[..., tuple[EdgeScores, GoldClustering]]
-HEADS: list[Head] = [GlobalHead(), GlobalHead("arsinh"), LocalHead(), StandaloneCorefHead(), StandaloneLinkingHead()]
-FLOATS = ("mention", "link", "pair", "root_pair", "nil")
-every_head = pytest.mark.parametrize("head", HEADS, ids=["global", "arsinh", "local", "coref", "linking"])
 
 LAYERS = [
     AnnotatedLayers(*values)
