@@ -25,7 +25,7 @@ PARAMETERS = {
 READERS = {
     "model": [PACKAGE / "modeling_corefel.py", *(PACKAGE / "layers").glob("*.py")],
     "heads": list((PACKAGE / "heads").glob("*.py")),
-    "processor": [PACKAGE / "processing_corefel.py"],
+    "processor": [PACKAGE / "processing_corefel.py", PACKAGE / "processing" / "retention.py"],
 }
 
 
