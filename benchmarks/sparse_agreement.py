@@ -18,6 +18,7 @@ from typing import Any
 import torch
 
 from hf_corefel import Document
+from hf_corefel.configuration.reading_settings import ReadingSettings
 from hf_corefel.pipeline_corefel import load_pipeline
 
 
@@ -32,6 +33,16 @@ def decisions(result: Any) -> dict[tuple[int, int], tuple[Any, Any, Any]]:
     return found
 
 
+def bounded(settings: ReadingSettings, spans: int) -> ReadingSettings:
+    """Return settings by which up to so many spans are scored each with each, whatever the scope."""
+    own = {"max_kept_spans", "max_partners"}
+    scopes = {
+        name: {field: value for field, value in fields.items() if field not in own}
+        for name, fields in (settings.mention_scopes or {}).items()
+    }
+    return settings.replace(max_kept_spans=spans, mention_scopes=scopes or None)
+
+
 def main() -> None:
     """Prints a line a document and the sums."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -43,9 +54,9 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(1)
     annotate = load_pipeline()
-    settings = annotate.processor.settings
-    # One span is as long as a document may be for the scores of all pairs; what is kept stays the same.
-    few = settings.replace(max_kept_spans=max(1, settings.min_kept_spans))
+    # A document of one span is long enough for few pairs, and none is too long for all; what is kept stays the same.
+    settings = bounded(annotate.processor.settings, 100_000)
+    few = bounded(settings, max(1, settings.min_kept_spans))
     if options.partners:
         few = few.replace(max_partners=options.partners)
     texts = [json.loads(line)["text"] for line in options.documents.read_text(encoding="utf-8").splitlines()]

@@ -3,6 +3,7 @@ from __future__ import annotations
 import copy
 import pickle
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -316,6 +317,15 @@ def test_max_kept_spans(letter_processor: MakeProcessor) -> None:
     assert few.encode(encoded.document, max_kept_spans=1).limit == 1
     assert few.encode(Document(TEXT, mentions=[(0, 4), (5, 11), at("Oslo")])).warnings == []
     assert few.encode("Oslo met").warnings == []
+
+
+def test_a_scope_has_its_own_bounds(letter_processor: MakeProcessor) -> None:
+    scopes = {"named": {"max_partners": 1}, "all": {"max_kept_spans": 7}}
+    processor = letter_processor(max_kept_spans=2, mention_scopes=scopes)
+    text = Document(TEXT)
+    named, everything = (processor.encode(replace(text, mention_scope=scope), whole=True) for scope in ("named", "all"))
+    assert named.is_long and named.max_partners == 1
+    assert not everything.is_long and everything.limit == 7 and everything.warnings == []
 
 
 def test_min_kept_spans_helps_short_texts_only(letter_processor: MakeProcessor) -> None:

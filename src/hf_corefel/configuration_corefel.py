@@ -81,7 +81,7 @@ class CorefELConfig(PretrainedConfig):
             fewer than it may have mentions.
         max_kept_spans: Most spans that are scored each with each, which takes memory and time in the square of their
             number. A longer document keeps as many as the ratio says, and scores each with ``max_partners`` of them. At
-            the paper's ratio the default is enough for 15,000 words.
+            the paper's ratio the default is enough for 5,000 words.
         max_partners: Other spans that each one is scored with by its choice, at most, in documents that want more than
             ``max_kept_spans`` spans; see `hf_corefel.long_documents.partners`. 0 keeps ``max_kept_spans`` of such a
             document, the best ones, and scores each with each.
@@ -163,7 +163,7 @@ class CorefELConfig(PretrainedConfig):
         max_span_pieces: int = 15,
         span_keep_ratio: float = 0.2,
         min_kept_spans: int = 0,
-        max_kept_spans: int = 3000,
+        max_kept_spans: int = 1000,
         max_partners: int = 128,
         min_mention_probability: float = 0.0,
         width_embedding_size: int = 20,

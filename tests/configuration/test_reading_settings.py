@@ -55,6 +55,10 @@ def test_settings_do_not_change() -> None:
         ({"span_keep_ratio": 6.0}, r"ReadingSettings\.span_keep_ratio must be a number in \(0, 5\]"),
         ({"min_kept_spans": 5, "max_kept_spans": 4}, r"ReadingSettings\.min_kept_spans \(5\) must not exceed"),
         ({"mention_scopes": {"every": {}}}, r"ReadingSettings\.mention_scopes may name"),
+        (
+            {"min_kept_spans": 5, "mention_scopes": {"named": {}, "all": {"max_kept_spans": 4}}},
+            r"min_kept_spans \(5\) must not exceed mention_scopes\['all'\]\['max_kept_spans'\] \(4\)",
+        ),
     ],
 )
 def test_bad_values_are_named(changed: dict[str, Any], message: str) -> None:

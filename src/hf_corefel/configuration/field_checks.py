@@ -24,7 +24,14 @@ __all__ = [
 ]
 
 # What a mention scope may set for itself; the rest it takes from the configuration's own fields.
-SCOPE_FIELDS = ("max_span_words", "max_span_pieces", "span_keep_ratio", "forbid_overlaps")
+SCOPE_FIELDS = (
+    "max_span_words",
+    "max_span_pieces",
+    "span_keep_ratio",
+    "max_kept_spans",
+    "max_partners",
+    "forbid_overlaps",
+)
 
 # The most that an encoder's sizes may be, by the names that transformers gives them in every architecture.
 _ENCODER_SIZES = {
@@ -94,14 +101,19 @@ def check_calibration(values: Any, where: str) -> None:
 
 
 def check_kept_spans(fields: Mapping[str, Any], prefix: str) -> None:
-    """Check that ``min_kept_spans`` does not exceed ``max_kept_spans``.
+    """Check that ``min_kept_spans`` does not exceed ``max_kept_spans``, nor that of any scope.
 
     Raises:
         ValueError: When it does; `prefix` stands before their names.
     """
-    least, most = fields["min_kept_spans"], fields["max_kept_spans"]
-    if least > most:
-        raise ValueError(f"{prefix}min_kept_spans ({least}) must not exceed max_kept_spans ({most})")
+    least = fields["min_kept_spans"]
+    bounds = {"max_kept_spans": fields["max_kept_spans"]}
+    for name, own in (fields["mention_scopes"] or {}).items():
+        if "max_kept_spans" in own:
+            bounds[f"mention_scopes[{name!r}]['max_kept_spans']"] = own["max_kept_spans"]
+    for name, most in bounds.items():
+        if least > most:
+            raise ValueError(f"{prefix}min_kept_spans ({least}) must not exceed {name} ({most})")
 
 
 def check_encoder_sizes(encoder_config: Any, where: str) -> None:

@@ -130,11 +130,11 @@ FIELDS: dict[str, ConfigField] = {
     ),
     "max_kept_spans": ConfigField(
         "count",
-        3000,
+        1000,
         ("processor",),
         "Most spans that are scored each with each, which takes memory and time in the square of their number. A "
         "longer document keeps as many as the ratio says, and scores each with ``max_partners`` of them. At the "
-        "paper's ratio the default is enough for 15,000 words.",
+        "paper's ratio the default is enough for 5,000 words.",
         least=1,
         most=10_000_000,
     ),
