@@ -122,7 +122,7 @@ def test_chunks_have_the_same_gradient(monkeypatch: pytest.MonkeyPatch, antecede
         scorer, spans = _scorer(3), _spans().requires_grad_()
         scorer.product.register_forward_hook(lambda *unused, chunk=chunk: calls.append(chunk))
         monkeypatch.setattr(pairs, "_CHUNK", chunk)
-        monkeypatch.setattr(pairs, "_CHUNK_IN_CACHE", chunk)
+        monkeypatch.setattr(pairs, "CHUNK_IN_CACHE", chunk)
         (scorer(spans, antecedents_only) ** 2).sum().backward()
         gradients.append([spans.grad, *(p.grad for n, p in scorer.named_parameters() if n != "root")])
     # 21 pairs, of either of two documents.
@@ -133,7 +133,7 @@ def test_chunks_have_the_same_gradient(monkeypatch: pytest.MonkeyPatch, antecede
 
 def test_chunks_keep_their_dropout(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pairs, "_CHUNK", 7)
-    monkeypatch.setattr(pairs, "_CHUNK_IN_CACHE", 7)
+    monkeypatch.setattr(pairs, "CHUNK_IN_CACHE", 7)
     scorer = PairScorer(SIZE, 5, 2, 0.5, 4, 0, with_root=False).double().train()
     spans = _spans(1, 5)
 
@@ -177,7 +177,7 @@ def test_padding_has_no_pairs_and_numbers_say_how_far_spans_are(
     """Three of seven spans, by their numbers among the seven, score as they do among these."""
     scorer, spans = _scorer(3), _spans()
     monkeypatch.setattr(pairs, "_CHUNK", chunk)
-    monkeypatch.setattr(pairs, "_CHUNK_IN_CACHE", chunk)
+    monkeypatch.setattr(pairs, "CHUNK_IN_CACHE", chunk)
     chosen = torch.tensor([[0, 3, 6, -1], [1, 2, -1, -1]])
     mask = chosen >= 0
     some = spans.gather(1, chosen.clamp(min=0).unsqueeze(-1).expand(-1, -1, SIZE))

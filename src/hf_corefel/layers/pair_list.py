@@ -8,11 +8,12 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from .pairs import PairScorer, distance_bucket
+from .pairs import CHUNK_IN_CACHE, NUM_DISTANCES, PairScorer, add_late, distance_bucket, sum_of_rows
+from .tracing import runs_on_processor
 
 __all__ = ["CandidateTable", "WordTable", "matches_between", "score_pair_list"]
 
-# Pairs that are scored at once.
+# Pairs whose features are made at once.
 _CHUNK = 32_768
 
 
@@ -138,23 +139,31 @@ def score_pair_list(
     Returns:
         Φc ``[M]`` with the earlier span as parent, and with the later one.
     """
-    table = None if expected_embeddings is None else expected_embeddings.unsqueeze(0)
-    sides = scorer.project_sides(spans.unsqueeze(0), table)
+    expected = None if expected_embeddings is None else expected_embeddings.unsqueeze(0)
+    sides = scorer.project_sides(spans.unsqueeze(0), expected)
     child, parent, factor = (side.squeeze(0) for side in sides[:3])
-    distance = sides[3]
+    # Whatever of a pair depends on its distance or on one of its spans is a row of one table.
+    table = torch.cat([sides[3], child, parent])
+    child_row, parent_row = NUM_DISTANCES, NUM_DISTANCES + len(spans)
+    step = CHUNK_IN_CACHE if runs_on_processor(spans) else _CHUNK
     forward, backward = spans.new_zeros(len(early)), spans.new_zeros(len(early))
     for start in range(0, len(early), _CHUNK):
-        part = slice(start, start + _CHUNK)
-        i, j = early[part], late[part]
-        shared = (
-            scorer.product(factor[i] * factor[j])
-            + distance[distance_bucket(j - i if order is None else order[j] - order[i])]
-        )
+        one, other = early[start : start + _CHUNK], late[start : start + _CHUNK]
+        near = distance_bucket(other - one if order is None else order[other] - order[one])
+        late_inputs = [
+            (scorer.relation[name], features)
+            for name, features in (relations(one, other) if relations is not None else {}).items()
+        ]
         if scorer.match is not None and matches is not None:
-            shared = shared + scorer.match(matches(i, j).to(spans.dtype))
-        for name, features in (relations(i, j) if relations is not None else {}).items():
-            shared = shared + scorer.relation[name](features.to(spans.dtype))
-        forward[part] = scorer.ffnn(shared + child[j] + parent[i])
-        if not antecedents_only:
-            backward[part] = scorer.ffnn(shared + child[i] + parent[j])
+            late_inputs.append((scorer.match, matches(one, other)))
+        for first in range(0, len(one), step):
+            part = slice(first, first + step)
+            place = slice(start + first, start + first + len(one[part]))
+            i, j, apart = one[part], other[part], near[part]
+            shared = scorer.product(factor[i] * factor[j])
+            for project, features in late_inputs:
+                shared = add_late(shared, project, features[part])
+            forward[place] = scorer.ffnn(shared + sum_of_rows(table, apart, child_row + j, parent_row + i))
+            if not antecedents_only:
+                backward[place] = scorer.ffnn(shared + sum_of_rows(table, apart, child_row + i, parent_row + j))
     return forward, backward

@@ -13,7 +13,7 @@ from .ffnn import FeedForward
 from .matches import NUM_MATCHES, LateInput
 from .tracing import in_one_graph, runs_on_processor
 
-__all__ = ["NUM_DISTANCES", "PairScorer", "distance_bucket"]
+__all__ = ["CHUNK_IN_CACHE", "NUM_DISTANCES", "PairScorer", "add_late", "distance_bucket", "sum_of_rows"]
 
 # Span-order distances 0, 1, 2, 3, 4, 5-7, 8-15, 16-31, 32-63, 64+. No two spans are 0 apart: that one is the root's.
 _BUCKET_STARTS = (1, 2, 3, 4, 5, 8, 16, 32, 64)
@@ -21,7 +21,7 @@ NUM_DISTANCES = len(_BUCKET_STARTS) + 1
 # Pairs scored at once; with more than these, hidden layers are not kept for gradients.
 _CHUNK = 65_536
 # The same on a processor: what is computed then stays in its cache.
-_CHUNK_IN_CACHE = 2_048
+CHUNK_IN_CACHE = 2_048
 
 
 def distance_bucket(distance: Tensor) -> Tensor:
@@ -136,18 +136,18 @@ class PairScorer(nn.Module):
         ) -> tuple[Tensor, ...]:
             shared = self.product(factor[one] * factor[other])
             for project, features in of_pairs:
-                shared = _add_late(shared, project, features[place])
+                shared = add_late(shared, project, features[place])
             child, parent = NUM_DISTANCES, NUM_DISTANCES + batch * count
             # Under autocast the layers give half precision, whatever the spans have.
-            forward = self.ffnn(shared + _sum_of_rows(table, near, child + other, parent + one)).to(spans.dtype)
+            forward = self.ffnn(shared + sum_of_rows(table, near, child + other, parent + one)).to(spans.dtype)
             if antecedents_only:
                 return (forward,)
-            return forward, self.ffnn(shared + _sum_of_rows(table, near, child + one, parent + other)).to(spans.dtype)
+            return forward, self.ffnn(shared + sum_of_rows(table, near, child + one, parent + other)).to(spans.dtype)
 
         one, other, begin = _pairs(batch, count, mask, spans.device)
         places = one * count + other - begin, other * count + one - begin
         near = distance_bucket(other - one if order is None else (order.flatten()[other] - order.flatten()[one]))
-        step = _CHUNK_IN_CACHE if runs_on_processor(spans) else _CHUNK
+        step = CHUNK_IN_CACHE if runs_on_processor(spans) else _CHUNK
         # Once at least: without a pair every parameter still gets a gradient, of zero, as distributed training needs.
         several = not in_one_graph() and len(one) > step
         found = []
@@ -224,7 +224,7 @@ def _pairs(batch: int, count: int, mask: Tensor | None, device: torch.device) ->
     return one[real], other[real], begin[real]
 
 
-def _sum_of_rows(table: Tensor, *rows: Tensor) -> Tensor:
+def sum_of_rows(table: Tensor, *rows: Tensor) -> Tensor:
     """Return the sums of rows of a table ``[R, F]``, each given as ``[P]``: ``[P, F]``."""
     if in_one_graph():  # a plain operator of any runtime
         total = table[rows[0]]
@@ -234,7 +234,7 @@ def _sum_of_rows(table: Tensor, *rows: Tensor) -> Tensor:
     return nn.functional.embedding_bag(torch.stack(rows, dim=-1), table, mode="sum")
 
 
-def _add_late(shared: Tensor, project: nn.Module, features: Tensor) -> Tensor:
+def add_late(shared: Tensor, project: nn.Module, features: Tensor) -> Tensor:
     """Return ``shared + project(features)`` of a projection without bias, and of features that are mostly zero."""
     if not runs_on_processor(shared):
         return shared + project(features.to(shared.dtype))
