@@ -30,7 +30,6 @@ from .loading.silence import DefaultCheckpoint, without_note_of_device
 from .long_documents.annotating import annotate_long_document
 from .long_documents.scoring import LongOutput
 from .modeling_corefel import CorefELModel, CorefELOutput
-from .onnx_graphs.modeling_onnx import OnnxCorefELModel
 from .pipelines.constraining import ConstrainedDocument, constrained
 from .pipelines.describing import EntityDescriber
 from .pipelines.handed_over import (
@@ -49,6 +48,7 @@ from .pipelines.preparing import complete_batch, prepare_batch, readable_batches
 from .pipelines.reading import read_groups
 from .pipelines.registering import register_task
 from .pipelines.workers import preprocessed
+from .processing.encoded_document import MOST_IN_CACHE
 from .processing_corefel import CorefELProcessor
 from .utils.evaluation_mode import evaluation_mode
 
@@ -302,25 +302,28 @@ class CorefELPipeline(Pipeline):
         whole: bool = False,
         **unused: Any,
     ) -> dict[str, Any]:
-        return prepare_batch(self.processor, input_, mention_scope, max_document_words, max_kept_spans, whole)
+        at_once = MOST_IN_CACHE if self.device.type == "cpu" else None
+        return prepare_batch(self.processor, input_, mention_scope, max_document_words, max_kept_spans, whole, at_once)
 
     def _forward(self, input_tensors: dict[str, Any], **unused: Any) -> dict[str, Any]:
         # A model that comes straight from training would drop units out.
         with evaluation_mode(self.model):
             input_tensors = complete_batch(self.processor, input_tensors)
             encoded, plans = input_tensors["encoded"], input_tensors["plans"]
-            groups = [group for group, _ in readable_batches(encoded, plans)]
+            at_once = input_tensors["most_subwords"]
+            groups = [group for group, _ in readable_batches(encoded, plans, at_once)]
             outputs, encoded = read_groups(self.model, self.processor, input_tensors["tensors"], groups, encoded)
-        return {"outputs": outputs, "encoded": encoded, "plans": plans}
+        return {"outputs": outputs, "encoded": encoded, "plans": plans, "most_subwords": at_once}
 
     def postprocess(self, model_outputs: dict[str, Any], **options: Any) -> list[AnnotatedDocument]:
         encoded, outputs, asked = model_outputs["encoded"], model_outputs["outputs"], AnnotationOptions(**options)
         known = EntityDescriber(self.processor.knowledge_base, asked)
+        groups = readable_batches(encoded, model_outputs["plans"], model_outputs["most_subwords"])
         annotated = itertools.chain.from_iterable(
             [annotate_long_document(self.model, output, known.url, asked, known.name)]
             if isinstance(output, LongOutput)
             else annotate_batch(self.model, CorefELOutput(**output), group, known.url, asked, plans, known.name)
-            for output, (group, plans) in zip(outputs, readable_batches(encoded, model_outputs["plans"]), strict=True)
+            for output, (group, plans) in zip(outputs, groups, strict=True)
         )
         # A document without a word has nothing to read; it keeps its place, and its warnings.
         read = (next(annotated) if len(document.spans) else unread_document(document, asked) for document in encoded)
@@ -398,7 +401,11 @@ def load_pipeline(
     asked = {"dtype": dtype, "attn_implementation": attn_implementation, "device_map": device_map}
     settings = {**(model_kwargs or {}), **{key: value for key, value in asked.items() if value is not None}}
     settings = {**settings, **options.to_kwargs(), "trust_remote_code": trust}
-    kind = OnnxCorefELModel if backend == "onnx" else CorefELModel
+    kind: Any = CorefELModel
+    if backend == "onnx":
+        from .onnx_graphs.modeling_onnx import OnnxCorefELModel  # needed by this backend only
+
+        kind = OnnxCorefELModel
     loaded = kind.from_pretrained(name, **settings).eval()
     return CorefELPipeline(model=loaded, task=TASK, **kwargs)
 

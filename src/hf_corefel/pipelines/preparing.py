@@ -29,6 +29,7 @@ def prepare_batch(
     max_document_words: int | None = None,
     max_kept_spans: int | None = None,
     whole: bool = False,
+    most_subwords: int | None = None,
 ) -> dict[str, Any]:
     """Return the tensors of each group of documents, all encoded documents, and their constraints or None.
 
@@ -39,6 +40,7 @@ def prepare_batch(
         max_document_words: Likewise.
         max_kept_spans: Likewise.
         whole: Whether long documents are read whole, see `CorefELProcessor.encode`; those with constraints are not.
+        most_subwords: See `readable_groups`; it is in what is returned.
 
     Raises:
         DocumentError: When a document is too long, or constraints do not fit it.
@@ -69,9 +71,9 @@ def prepare_batch(
     # A long document is read a stretch at a time, and has no tensors of its own.
     tensors = [
         {} if group[0].is_long else keep_required(processor.collate(group), group, of_group)
-        for group, of_group in readable_batches(encoded, plans)
+        for group, of_group in readable_batches(encoded, plans, most_subwords)
     ]
-    return {"tensors": tensors, "encoded": encoded, "plans": plans}
+    return {"tensors": tensors, "encoded": encoded, "plans": plans, "most_subwords": most_subwords}
 
 
 def complete_batch(processor: CorefELProcessor, prepared: dict[str, Any]) -> dict[str, Any]:
@@ -84,7 +86,8 @@ def complete_batch(processor: CorefELProcessor, prepared: dict[str, Any]) -> dic
     if all(new is old for new, old in zip(encoded, prepared["encoded"], strict=True)):
         return prepared
     tensors = []
-    for before, (group, _) in zip(prepared["tensors"], readable_batches(encoded, prepared["plans"]), strict=True):
+    groups = readable_batches(encoded, prepared["plans"], prepared["most_subwords"])
+    for before, (group, _) in zip(prepared["tensors"], groups, strict=True):
         if group[0].is_long:
             tensors.append(before)
             continue
@@ -94,9 +97,9 @@ def complete_batch(processor: CorefELProcessor, prepared: dict[str, Any]) -> dic
 
 
 def readable_batches(
-    encoded: Sequence[EncodedDocument], plans: Plans
+    encoded: Sequence[EncodedDocument], plans: Plans, most_subwords: int | None
 ) -> Iterator[tuple[list[EncodedDocument], list[ConstraintPlan | None]]]:
     """Yield the documents that the model reads at once, see `readable_groups`, with their constraints."""
     left = iter([plan for document, plan in zip(encoded, plans, strict=True) if len(document.spans)])
-    for group in readable_groups(encoded):
+    for group in readable_groups(encoded, most_subwords):
         yield group, list(islice(left, len(group)))
