@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
-from pipeline_ratios import windows_of
+from pipeline_ratios import encoder_alone, windows_of
 from timing import Row, best, text
 from transformers import BertForTokenClassification, TokenClassificationPipeline
 
@@ -83,8 +83,12 @@ def others(package: str | None) -> Iterator[Row]:
         calls["token classification, transformers' pipeline"] = classifier(pipeline, documents)
         if package is not None:
             calls["F-coref"] = fcoref(pipeline, documents, package)
+            calls["encoder"] = encoder_alone(pipeline, documents)
         times = best(calls, 5)
         ours = times.pop("ours")
+        if "encoder" in times:
+            ratio = times["F-coref"] / times.pop("encoder")
+            yield Row("c", f"F-coref's forward pass, {words} words, time", "its encoder alone", ratio)
         for name, seconds in times.items():
             target = "≥ 2" if name == "F-coref" else ""
             yield Row("c", f"documents a second, {words} words", name, seconds / ours, target)

@@ -29,6 +29,7 @@ import starting
 import torch
 import transformers
 import tree_ratios
+import where_time_goes
 
 STORED = Path(__file__).resolve().parent / "performance.json"
 
@@ -42,6 +43,7 @@ def measures(fcoref: str | None) -> dict[str, Callable[[], Iterable[Row]]]:
         "d": pipeline_ratios.training,
         "e": starting.starting,
         "f": starting.knowledge_base,
+        "g": where_time_goes.where_time_goes,
     }
 
 
