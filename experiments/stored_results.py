@@ -29,6 +29,7 @@ __all__ = [
     "read_predictions",
     "read_record",
     "write_counts",
+    "write_prediction_rows",
     "write_predictions",
     "write_record",
 ]
@@ -140,13 +141,22 @@ def write_predictions(path: Path, documents: Sequence[AnnotatedDocument]) -> Non
     Of each document its id, of each cluster its entity, the probability of that, and its mentions as begin, end and
     probability.
     """
+    write_prediction_rows(path, (document.to_dict() for document in documents))
+
+
+def write_prediction_rows(path: Path, documents: Iterable[Mapping[str, Any]]) -> None:
+    """As `write_predictions`, of predictions as the dicts that files of them hold."""
     lines = []
     for document in documents:
         clusters = [
-            [c.entity, _rounded(c.probability), [[m.begin, m.end, _rounded(m.probability, 2)] for m in c.mentions]]
-            for c in document.clusters
+            [
+                cluster["entity"],
+                _rounded(cluster.get("probability")),
+                [[m["begin"], m["end"], _rounded(m.get("probability"), 2)] for m in cluster["mentions"]],
+            ]
+            for cluster in document["clusters"]
         ]
-        row = {"id": document.id, "clusters": clusters}
+        row = {"id": document.get("id"), "clusters": clusters}
         lines.append(json.dumps(row, ensure_ascii=False, separators=(",", ":")))
     _write(path, "".join(f"{line}\n" for line in lines))
 
