@@ -18,6 +18,9 @@ PLACES = tuple(f"<!-- scores:{name} -->" for name in ("headline", "all", "parts"
 # Not every checkpoint was scored on development documents.
 DEVELOPMENT = "<!-- scores:development -->"
 DEVELOPMENT_SCORES = SCORES.with_name("development_scores.json")
+# The model that is too large for the package, as `experiments/record_model.py` keeps it.
+LARGE = "<!-- scores:large -->"
+LARGE_MODEL = ROOT / "experiments" / "models" / "mpnet-base"
 CONFIGURATION = "<!-- configuration-fields -->"
 KNOWLEDGE_BASE = "<!-- scores:knowledge-base -->"
 WIDENED = ROOT / "experiments" / "wide_knowledge_base.json"
@@ -120,6 +123,15 @@ def pronouns(runs: list[dict[str, Any]]) -> str:
     )
 
 
+def large_model(folder: Path) -> str:
+    """What `experiments/record_model.py` measured of a model, as tables."""
+    test, more, development = (
+        json.loads((folder / f"{name}_scores.json").read_text(encoding="utf-8"))
+        for name in ("test", "more", "development")
+    )
+    return "\n\n".join([headline(test), score_table(more), development_table(development)])
+
+
 def configuration_fields() -> str:
     """The fields of a configuration with their defaults and ranges, and who reads them, as a table."""
     lines = ["| field | default | may be | read by | |", "|---|---|---|---|---|"]
@@ -154,6 +166,8 @@ def filled(markdown: str) -> str:
     if DEVELOPMENT in markdown:
         found = json.loads(DEVELOPMENT_SCORES.read_text("utf-8")) if DEVELOPMENT_SCORES.is_file() else None
         markdown = markdown.replace(DEVELOPMENT, "Not measured yet." if found is None else development_table(found))
+    if LARGE in markdown:
+        markdown = markdown.replace(LARGE, large_model(LARGE_MODEL))
     if not any(place in markdown for place in PLACES):
         return markdown
     scores = json.loads(SCORES.read_text(encoding="utf-8"))
