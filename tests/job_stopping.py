@@ -6,6 +6,7 @@ A step is an operation below the folder that changes it; see `kb_stopping`. `sto
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import os
 import shutil
@@ -14,6 +15,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from pyarrow.parquet import read_table
 
 from hf_corefel.bulk import annotate_many
 from hf_corefel.documents import AnnotatedDocument, Document
@@ -66,7 +69,11 @@ def wrong_with(folder: Path, whole: dict[str, bytes]) -> str:
     return f"differing {differing}, missing {missing}" if differing or missing else ""
 
 
-def ids_in(data: bytes) -> list[str]:
+def ids_in(name: str, data: bytes) -> list[str]:
+    if name.endswith(".parquet"):
+        return [str(identifier) for identifier in read_table(io.BytesIO(data))["id"].to_pylist()]
+    if "jsonl" not in name:
+        return []
     data = gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
     return [json.loads(line)["id"] for line in data.splitlines()]
 
@@ -75,7 +82,7 @@ def main(folder: Path, how: str, kind: str) -> None:
     os.fsync = lambda descriptor: None
     run(folder, kind)
     whole = content(folder)
-    listed = [identifier for name, data in whole.items() if "jsonl" in name for identifier in ids_in(data)]
+    listed = [identifier for name, data in whole.items() for identifier in ids_in(name, data)]
     assert sorted(listed) == sorted(document["id"] for document in DOCUMENTS)
     found = []
     for step in _SIZES if how.startswith("cut") else range(1, 1000):
