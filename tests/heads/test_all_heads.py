@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import torch
 
+from every_head import FLOATS, MakeDocuments
 from hf_corefel.heads import (
     HEADS,
     EdgeScores,
@@ -23,9 +23,6 @@ from hf_corefel.heads import (
 )
 from hf_corefel.trees import distribution
 from hf_corefel.trees.graph import TreeGraph
-
-MakeDocuments = Callable[..., tuple[EdgeScores, GoldClustering]]
-FLOATS = ("mention", "link", "pair", "root_pair", "nil")
 
 every_head = pytest.mark.parametrize(
     "head",
