@@ -368,6 +368,22 @@ def test_alignment_is_reported(trained: CorefELTrainer, tiny_documents: list[Doc
     assert report["mentions_not_enumerated"] == report["linked_clusters_unreachable"] == 0
 
 
+def test_training_documents_are_aligned_once(make_trainer: MakeTrainer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading a large corpus takes minutes, and a script that prints the report trains on it next."""
+    trainer = make_trainer(max_steps=1)
+    asked = []
+    count = trainer.processor.alignment_report
+    monkeypatch.setattr(trainer.processor, "alignment_report", lambda d: asked.append(len(d)) or count(d))
+    report = trainer.report_alignment(trainer.train_dataset)
+    trainer.train()
+    assert asked == [3]
+    assert trainer.training_record()["gold"] == report.to_dict()
+    trainer.train_dataset = DocumentDataset(trainer.train_dataset.documents[:1])
+    trainer.train()
+    assert asked == [3, 1]
+    assert trainer.training_record()["gold"]["documents"] == 1
+
+
 def test_batches_hold_what_leads_predictions_back(trained: CorefELTrainer, tiny_documents: list[Document]) -> None:
     dataset = DocumentDataset(tiny_documents)
     assert len(dataset) == 3

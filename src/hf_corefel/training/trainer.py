@@ -106,6 +106,8 @@ class CorefELTrainer(DistillingTrainer, OptimisingTrainer, ScoringTrainer, Searc
         processor = self.processor = _the_processor(processor, processing_class)
         args = CorefELTrainingArguments.of(args)
         self._alignment: AlignmentReport | None = None
+        self._aligned: DocumentDataset | None = None
+        self._said = False
         self._extra = ExtraFields()
         taught = teacher is not None
         train_dataset = as_dataset(train_dataset, "train_dataset", self._extra, args.max_document_words, not taught)
@@ -234,9 +236,10 @@ class CorefELTrainer(DistillingTrainer, OptimisingTrainer, ScoringTrainer, Searc
         return result._replace(training_loss=result.metrics.get("train_loss", math.nan))
 
     def _say_what_is_out_of_reach(self) -> None:
-        if self._alignment is not None and self.hp_search_backend is not None:
+        if self._said and self.hp_search_backend is not None:
             return  # once for all trials
-        report = self._alignment = self.report_alignment(self.train_dataset)
+        self._said = True
+        report = self.report_alignment(self.train_dataset)
         if self.is_world_process_zero():
             logger.info("Gold of the training documents: %s", report.to_dict())
             for problem in report.problems(linking=self._linking):
@@ -265,8 +268,15 @@ class CorefELTrainer(DistillingTrainer, OptimisingTrainer, ScoringTrainer, Searc
         }
 
     def report_alignment(self, dataset: DocumentDataset) -> AlignmentReport:
-        """What of a dataset's gold the candidate spans and the knowledge base can reach."""
-        return self.processor.alignment_report(dataset.documents)
+        """What of a dataset's gold the candidate spans and the knowledge base can reach.
+
+        That of the training documents is counted once: a large corpus takes minutes to read.
+        """
+        if dataset is not self.train_dataset:
+            return self.processor.alignment_report(dataset.documents)
+        if self._alignment is None or self._aligned is not dataset:
+            self._aligned, self._alignment = dataset, self.processor.alignment_report(dataset.documents)
+        return self._alignment
 
     # Evaluation ---------------------------------------------------------------------------------------
 
