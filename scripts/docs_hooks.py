@@ -21,6 +21,9 @@ DEVELOPMENT_SCORES = SCORES.with_name("development_scores.json")
 # The model that is too large for the package, as `experiments/record_model.py` keeps it.
 LARGE = "<!-- scores:large -->"
 LARGE_MODEL = ROOT / "experiments" / "models" / "mpnet-base"
+# What `hf-corefel calibrate --report` found of the bundled model on the development documents.
+CALIBRATION = "<!-- scores:calibration -->"
+CALIBRATION_REPORT = ROOT / "experiments" / "models" / "minilm-l6" / "calibration.json"
 CONFIGURATION = "<!-- configuration-fields -->"
 KNOWLEDGE_BASE = "<!-- scores:knowledge-base -->"
 WIDENED = ROOT / "experiments" / "wide_knowledge_base.json"
@@ -132,6 +135,41 @@ def large_model(folder: Path) -> str:
     return "\n\n".join([headline(test), score_table(more), development_table(development)])
 
 
+def calibration_table(report: dict[str, Any]) -> str:
+    """How far probabilities are off, by how much under a calibration, and under one of all other corpora, in points."""
+    lines = [
+        "| development texts of | decisions | number | right | error | calibrated | … without it | by chance |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for corpus, kinds in report["before"].items():
+        for kind, found in kinds.items():
+            if not found["decisions"]:
+                continue
+            errors = [report[part][corpus][kind] for part in ("before", "after", "held_out")]
+            cells = [f"{100 * each['expected_calibration_error']:.1f}" for each in errors]
+            chance = f"{100 * found['calibration_error_by_chance']:.1f}"
+            number, right = f"{found['decisions']:,}", f"{found['accuracy']:.1%}"
+            lines.append(
+                f"| {corpus} | {kind.replace('_', ' ')} | {number} | {right} | {' | '.join(cells)} | {chance} |"
+            )
+    return "\n".join(lines)
+
+
+def risk_table(report: dict[str, Any]) -> str:
+    """Of the links that `min_probability` keeps, how many are wrong, corpus by corpus."""
+    corpora = {name: kinds["links"] for name, kinds in report["before"].items() if kinds["links"]["decisions"]}
+    lines = [f"| `min_probability` | {' | '.join(corpora)} |", "|---" * (len(corpora) + 1) + "|"]
+    for row, first in enumerate(next(iter(corpora.values()))["risk_coverage"]):
+        each = [links["risk_coverage"][row] for links in corpora.values()]
+        cells = [f"{found['coverage']:.0%} kept, {_percent(found['risk'])} wrong" for found in each]
+        lines.append(f"| {first['threshold']:g} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{share:.1%}"
+
+
 def configuration_fields() -> str:
     """The fields of a configuration with their defaults and ranges, and who reads them, as a table."""
     lines = ["| field | default | may be | read by | |", "|---|---|---|---|---|"]
@@ -168,6 +206,9 @@ def filled(markdown: str) -> str:
         markdown = markdown.replace(DEVELOPMENT, "Not measured yet." if found is None else development_table(found))
     if LARGE in markdown:
         markdown = markdown.replace(LARGE, large_model(LARGE_MODEL))
+    if CALIBRATION in markdown:
+        report = json.loads(CALIBRATION_REPORT.read_text(encoding="utf-8"))
+        markdown = markdown.replace(CALIBRATION, f"{calibration_table(report)}\n\n{risk_table(report)}")
     if not any(place in markdown for place in PLACES):
         return markdown
     scores = json.loads(SCORES.read_text(encoding="utf-8"))

@@ -72,6 +72,9 @@ def test_results_are_those_of_the_bundled_checkpoint() -> None:
     assert f"| {scores['coreference']['average_f1']:.1%} |" in results
     large = json.loads((HOOKS.LARGE_MODEL / "test_scores.json").read_text(encoding="utf-8"))
     assert f"| {large['coreference']['average_f1']:.1%} |" in results and HOOKS.LARGE not in results
+    report = json.loads(HOOKS.CALIBRATION_REPORT.read_text(encoding="utf-8"))
+    error = report["before"]["dev.aida"]["links"]["expected_calibration_error"]
+    assert re.search(rf"\| dev.aida \| links \| [\d,]+ \| [\d.]+% \| {100 * error:.1f} \|", results)
     leaks = HOOKS.on_page_markdown((DOCS / "data" / "corpora.md").read_text(encoding="utf-8"))
     assert f"{scores['alias_table']['gold_share_of_spans_with_candidates']:.0%} of the spans" in leaks
     assert "<!-- scores" not in results + leaks
