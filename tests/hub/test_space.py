@@ -170,7 +170,9 @@ def test_what_is_too_much_or_wrong_is_said_to_the_visitor(page: Page) -> None:
 
 def test_scopes_of_the_model_can_be_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = Page(write_space(tmp_path), monkeypatch)
-    assert page.one("Radio").args == ([("names only", "named"), ("all mentions", "all")],)
+    assert page.one("Radio").args == (
+        [("names only", "named"), ("all mentions", "all"), ("names of entities", "entities")],
+    )
     assert page.one("Button").calls["click"][0][1] == [page.one(name) for name in ("Textbox", "Slider", "Radio")]
     text = "Merkel spoke in the Bundestag on Monday. The chancellor said that she would not run again."
     found = [json.loads(page.show(text, 0.0, scope)[1])["clusters"][0] for scope in ("named", "all")]
