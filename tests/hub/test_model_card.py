@@ -55,7 +55,7 @@ def test_metadata_is_what_the_hub_reads(bundled: str) -> None:
         "el_hard_f1": 0.7,
     }
     assert {(result.dataset_name, result.dataset_split) for result in results.values()} == {("DWIE", "test")}
-    assert data.model_name == BUNDLED.title
+    assert data.model_name == "MiniLM on news, Wikipedia, novels and twelve other kinds of text"
 
 
 def test_the_widget_offers_texts_to_try(bundled: str, tmp_path: Path) -> None:
