@@ -4,7 +4,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 CONSTRAINTS ?= constraints.txt
-INSTALL := $(PIP) install --quiet --constraint $(CONSTRAINTS)
+# What is never imported need not be compiled: that takes longer than all that is.
+INSTALL := $(PIP) install --quiet --no-compile --constraint $(CONSTRAINTS)
 TORCH := $(shell grep '^torch==' $(CONSTRAINTS))
 SOURCES := setup.cfg pyproject.toml $(CONSTRAINTS)
 
