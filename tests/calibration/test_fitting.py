@@ -77,6 +77,24 @@ def test_one_scale_is_found_and_is_one() -> None:
     assert found.nil_offset == 0.0
 
 
+def test_only_what_is_asked_for_is_fitted() -> None:
+    truth = Calibration(mention_scale=0.5, nil_offset=1.0)
+    evidence = {"drawn": [drawn(true_scores(seed), truth, seed) for seed in range(8)]}
+    found = fit_to_evidence(GlobalHead(), evidence, only=["mention_scale", "nil_offset"])
+    assert found.pair_scale == found.link_scale == 1.0
+    assert found.mention_scale < 0.8 and found.nil_offset > 0.3
+    alone = fit_to_evidence(GlobalHead(), evidence, only=["mention_scale"])
+    assert alone == Calibration(mention_scale=found.mention_scale)
+    assert fit_to_evidence(GlobalHead(), evidence, only=["nil_offset"]).mention_scale == 1.0
+
+
+def test_values_that_there_are_not_cannot_be_asked_for(tiny_pipeline: Any, tiny_documents: list[Document]) -> None:
+    with pytest.raises(ValueError, match="a calibration has no 'scale'; it has mention_scale, pair_scale, link_scale"):
+        calibrate_corpora(tiny_pipeline(), {"a": tiny_documents}, only=["scale"])
+    with pytest.raises(ValueError, match="one_scale and only are two ways"):
+        calibrate_corpora(tiny_pipeline(), {"a": tiny_documents}, one_scale=True, only=["nil_offset"])
+
+
 def test_corpora_count_the_same_whatever_their_size() -> None:
     few = [drawn(true_scores(seed), Calibration(link_scale=0.2), seed) for seed in range(3)]
     many = [drawn(true_scores(seed), Calibration(), seed) for seed in range(100, 104)]

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from hf_corefel import Document, load_pipeline
 from hf_corefel.cli import app
 from hf_corefel.formats import write_jsonl
+from little_corpora import Source, write_conll2012
 
 
 def run(*arguments: object) -> tuple[int, str, str]:
@@ -56,6 +57,16 @@ def test_a_calibrated_model_is_written(corpus: Path, tiny_folder: Path, tmp_path
         assert value.equal(after.model.state_dict()[name]), name
 
 
+def test_a_few_values_are_fitted(corpus: Path, tiny_folder: Path, tmp_path: Path) -> None:
+    only = "--only", "mention_scale", "--only", "nil_offset"
+    code, _, error = run(corpus, "--model", tiny_folder, "--out", tmp_path / "calibrated", *only)
+    assert (code, error) == (0, "")
+    fitted = load_pipeline(tmp_path / "calibrated").model.config.calibration
+    assert fitted is not None and (fitted["pair_scale"], fitted["link_scale"]) == (1.0, 1.0)
+    code, _, error = run(corpus, "--model", tiny_folder, "--only", "nil")
+    assert code == 1 and "a calibration has no 'nil'" in error
+
+
 def test_what_is_wrong_is_said(corpus: Path, tiny_folder: Path, tmp_path: Path) -> None:
     model = "--model", tiny_folder
     code, _, error = run(corpus, *model, "--out", tmp_path)
@@ -69,3 +80,26 @@ def test_what_is_wrong_is_said(corpus: Path, tiny_folder: Path, tmp_path: Path) 
     assert code == 1 and "clusters: missing" in error and "Traceback" not in error
     code, _, error = run(tmp_path / "none.jsonl", *model)
     assert code == 1 and "none.jsonl" in error
+
+
+def test_a_corpus_is_asked_for_the_mentions_that_it_annotates(
+    tiny_folder: Path, tiny_model: Any, tiny_processor: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the model's default is; a model with one scope is not told."""
+    model = tiny_model(mention_scopes={"all": {}, "entities": {}}, default_mention_scope="entities")
+    model.save_pretrained(tmp_path / "scoped")
+    tiny_processor(model.config).save_pretrained(tmp_path / "scoped")
+    (tmp_path / "corpus").mkdir()
+    sentence = ["Anna", "Berg", "met", "Carl", "Moss", "."]
+    write_conll2012(tmp_path / "corpus" / "x.conll", Source([sentence], [(None, [(0, 0, 1)])]))
+    told = []
+
+    def spy(pipeline: Any, documents: dict[str, list[Document]], **options: Any) -> None:
+        told.extend(document.mention_scope for document in documents["corpus"])
+        raise ValueError("seen")
+
+    monkeypatch.setattr("hf_corefel.calibration.calibrate_corpora", spy)
+    for folder in (tmp_path / "scoped", tiny_folder):
+        code, _, error = run(tmp_path / "corpus", "--model", folder, "--split", "all")
+        assert code == 1 and error.endswith("seen\n")
+    assert told == ["all", None]

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from hf_corefel import AnnotatedDocument, CorefELConfig
 from hf_corefel.decoding.annotating import annotate_batch
 from hf_corefel.heads import HEADS, Calibration, EdgeScores, GlobalHead, LocalHead, StandaloneLinkingHead
+from hf_corefel.heads.sparse_scores import SparseEdgeScores
 from hf_corefel.pipeline_corefel import CorefELPipeline
 
 from .conftest import MakeDocuments, build_documents
@@ -35,7 +36,9 @@ def test_scores_are_scaled_and_shifted_by_kind(make_documents: MakeDocuments) ->
     found = SOME(scores)
     assert scores.root_pair is not None and scores.nil is not None
     torch.testing.assert_close(found.mention, scores.mention * 0.7)
-    torch.testing.assert_close(found.pair, scores.pair * 0.6, equal_nan=True)
+    child, edges = found.mention[:, None, :], found.mention[:, :, None] + found.mention[:, None, :] + found.pair
+    antecedent = (scores.pair + scores.mention[:, :, None]) * 0.6
+    torch.testing.assert_close(edges, child + antecedent, equal_nan=True)
     torch.testing.assert_close(found.link, scores.link * 0.5 - 0.4, equal_nan=True)
     torch.testing.assert_close(found.root_pair, scores.root_pair * 0.6)
     torch.testing.assert_close(found.nil, scores.nil * 0.5)
@@ -64,6 +67,30 @@ def test_one_scale_for_all_keeps_the_best_tree(scale: float, seed: int) -> None:
     scores, _ = build_documents([5, 3], seed=seed)
     calibration = Calibration(mention_scale=scale, pair_scale=scale, link_scale=scale)
     assert GlobalHead().decode(calibration(scores)).parents.equal(GlobalHead().decode(scores).parents)
+
+
+@given(scales, st.integers(0, 50))
+@settings(max_examples=25, deadline=None)
+def test_the_scale_of_mentions_leaves_the_tree_as_it_is(scale: float, seed: int) -> None:
+    scores, _ = build_documents([5, 3], seed=seed)
+    before, after = (GlobalHead().marginals(each) for each in (scores, Calibration(mention_scale=scale)(scores)))
+    torch.testing.assert_close(after.edges.span_to_span, before.edges.span_to_span)
+    torch.testing.assert_close(after.entities.probability, before.entities.probability)
+
+
+def test_edges_of_long_documents_are_calibrated_alike() -> None:
+    scores, _ = build_documents([6], seed=3)
+    source, target = (~torch.eye(6, dtype=torch.bool)).nonzero().T
+    sparse = SparseEdgeScores(
+        mention=scores.mention[0],
+        link=scores.link[0],
+        candidate_rows=scores.candidate_rows[0],
+        source=source,
+        target=target,
+        pair=scores.pair[0, source, target],
+        root_pair=None if scores.root_pair is None else scores.root_pair[0],
+    )
+    torch.testing.assert_close(SOME(sparse).pair, SOME(scores).pair[0, source, target])
 
 
 @pytest.mark.parametrize("head", [GlobalHead(), LocalHead(), StandaloneLinkingHead()])

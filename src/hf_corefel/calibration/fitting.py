@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -37,7 +37,7 @@ from ..utils.gold_codes import NOT_KNOWN
 from .measuring import calibrated
 from .reading import ReadDocument
 
-__all__ = ["Evidence", "fit_calibration", "fit_to_evidence"]
+__all__ = ["Evidence", "check_only", "fit_calibration", "fit_to_evidence"]
 
 # Log-scales and offsets are sought within these bounds.
 _SCALE_BOUNDS = (math.log(0.05), math.log(20.0))
@@ -81,6 +81,7 @@ def fit_calibration(
     corpora: Mapping[str, Sequence[ReadDocument]],
     *,
     one_scale: bool = False,
+    only: Collection[str] = (),
     start: Calibration | None = None,
 ) -> Calibration:
     """Fit a calibration to annotated documents, which should be none of those that the model was trained on.
@@ -92,16 +93,29 @@ def fit_calibration(
         pipeline: The model that has read them; its own calibration plays no part, and it is not changed.
         corpora: Documents by the name of their corpus. Each corpus counts the same.
         one_scale: Whether one scale is fitted for all scores and no offset, which leaves the best tree as it is.
+        only: The values of `Calibration` that are fitted, by their names; all when empty. The others change nothing.
         start: Where the search begins; a calibration that changes nothing when None.
 
     Raises:
-        ValueError: When no mention is annotated that the model keeps.
+        ValueError: When no mention is annotated that the model keeps, `Calibration` has no such value, or both
+            `one_scale` and `only` are given.
     """
+    check_only(only, one_scale)
     head = pipeline.model.head
     evidence = {name: list(_enough(pipeline, head, read)) for name, read in corpora.items()}
     if not any(bool(each.scores.mask.any()) for part in evidence.values() for each in part):
         raise ValueError("no annotated mention is among the spans that the model keeps, so nothing can be fitted")
-    return fit_to_evidence(head, evidence, one_scale=one_scale, start=start)
+    return fit_to_evidence(head, evidence, one_scale=one_scale, only=only, start=start)
+
+
+def check_only(only: Collection[str], one_scale: bool) -> None:
+    """Raises unless all names are those of values, and one way of fitting is chosen."""
+    known = Calibration().to_dict()
+    for name in only:
+        if name not in known:
+            raise ValueError(f"only: a calibration has no {name!r}; it has {', '.join(known)}")
+    if only and one_scale:
+        raise ValueError("one_scale and only are two ways of fitting fewer values; leave one out")
 
 
 def _enough(pipeline: CorefELPipeline, head: Head, read: Sequence[ReadDocument]) -> Iterator[Evidence]:
@@ -119,6 +133,7 @@ def fit_to_evidence(
     evidence: Mapping[str, Sequence[Evidence]],
     *,
     one_scale: bool = False,
+    only: Collection[str] = (),
     start: Calibration | None = None,
 ) -> Calibration:
     """Fit a calibration to what gold knows of documents.
@@ -127,18 +142,21 @@ def fit_to_evidence(
         head: The head that makes probabilities of the scores.
         evidence: By the name of the corpus.
         one_scale: See `fit_calibration`.
+        only: See there.
         start: Where the search begins.
     """
     if one_scale:
         return _fit_one_scale(head, evidence, start or Calibration())
-    fitted = _fit_mentions(evidence)
+    wanted = only or Calibration().to_dict()
+    fitted = _fit_mentions(evidence) if "mention_scale" in wanted else Calibration()
     searched = [
         name
         for needed, names in ((PAIRS, ("pair_scale",)), (ENTITIES, ("link_scale", "nil_offset")))
         for name in names
-        if needed in head.needs
+        if needed in head.needs and name in wanted
     ]
-
+    if not searched:
+        return _rounded(fitted)
     pulls = np.array([_PULL_OF_SCALES if name.endswith("_scale") else _PULL_OF_OFFSET for name in searched])
 
     def loss(values: np.ndarray) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from ..documents import Document
 from ..heads import Calibration
 from ..metrics import Decisions, DocumentDecisions, EntityMap
 from ..pipeline_corefel import CorefELPipeline
-from .fitting import fit_calibration
+from .fitting import check_only, fit_calibration
 from .measuring import measure
 from .picture import reliability_picture
 from .reading import read_documents
@@ -99,6 +99,7 @@ def calibrate_corpora(
     *,
     fit: bool = True,
     one_scale: bool = False,
+    only: Collection[str] = (),
     leave_one_out: bool = False,
     entity_map: EntityMap | None = None,
     samples: int = 0,
@@ -112,14 +113,15 @@ def calibrate_corpora(
         corpora: Documents with gold clusters by the name of their corpus, none of which the model was trained on.
         fit: Whether a calibration is fitted; else what there is is measured.
         one_scale: Whether one scale is fitted for all scores, see `fit_calibration`.
+        only: The values that are fitted, all when empty; see there.
         leave_one_out: Whether calibrations are fitted to all corpora but one, and measured on that one.
         entity_map: Which names of entities mean one thing; None compares them as they are.
         samples: How many clusterings are drawn of each document to measure antecedents; 0 leaves them out.
         progress: Called with the documents, measurements and fits that are done, and their number.
 
     Raises:
-        ValueError: When there is no document, one has no gold clusters, or a corpus would be left out that is the only
-            one.
+        ValueError: When there is no document, one has no gold clusters, a corpus would be left out that is the only
+            one, or `only` is no choice of values.
 
     Example:
         >>> from hf_corefel import Cluster, Document, Mention, load_pipeline
@@ -134,6 +136,7 @@ def calibrate_corpora(
         raise ValueError(f"{empty[0]}: there is no document" if empty else "corpora: there is none")
     if leave_one_out and len(corpora) == 1:
         raise ValueError("leave_one_out: there is one corpus only; give another one, or leave this out")
+    check_only(only, one_scale)
     sizes = {name: len(documents) for name, documents in corpora.items()}
     total = sum(sizes.values()) + len(corpora) * (1 + fit + 2 * leave_one_out) + fit
     done = 0
@@ -156,13 +159,15 @@ def calibrate_corpora(
 
     report = CalibrationReport(before={name: measured(name, pipeline.model.calibration) for name in read})
     if fit:
-        report.calibration = fit_calibration(pipeline, read, one_scale=one_scale)
+        report.calibration = fit_calibration(pipeline, read, one_scale=one_scale, only=only)
         advance()
         report.after = {name: measured(name, report.calibration) for name in read}
     if leave_one_out:
         for name in read:
             others = {other: documents for other, documents in read.items() if other != name}
-            report.left_out[name] = fit_calibration(pipeline, others, one_scale=one_scale, start=report.calibration)
+            report.left_out[name] = fit_calibration(
+                pipeline, others, one_scale=one_scale, only=only, start=report.calibration
+            )
             advance()
             report.held_out[name] = measured(name, report.left_out[name])
     return report

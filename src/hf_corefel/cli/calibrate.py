@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -52,6 +53,14 @@ def calibrate(
         bool,
         typer.Option("--one-scale", help="Fit one scale for all scores: a global model's best trees stay as they are."),
     ] = False,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--only",
+            metavar="NAME",
+            help="Fit this value alone, or several so named: mention_scale, pair_scale, link_scale, nil_offset.",
+        ),
+    ] = None,
     leave_one_out: Annotated[
         bool,
         typer.Option("--leave-one-out", help="Also fit to all corpora but one, and measure on that one, for each."),
@@ -89,10 +98,10 @@ def calibrate(
         with warnings_as_messages(quiet=quiet), silent_transformers():
             if out is not None and out.exists():
                 raise ValueError(f"--out: {out} exists already; name a new folder")
-            documents = _read_corpora(corpora, split, limit)
             access: dict[str, Any] = {**hub_access(revision, token), "trust_remote_code": trust_remote_code}
             base = None if knowledge_base is None else knowledge_base_folder(knowledge_base, token=token)
             pipeline = load_pipeline(model, knowledge_base=base, **access)
+            documents = _read_corpora(corpora, split, limit, pipeline.processor.settings.scope_names)
             maps: list[Any] = [*map(map_place, entity_map or ()), pipeline.processor.knowledge_base]
             with ProgressBar("Calibrating", None, shown=not quiet) as progress:
                 found = calibrate_corpora(
@@ -100,6 +109,7 @@ def calibrate(
                     documents,
                     fit=out is not None,
                     one_scale=one_scale,
+                    only=only or (),
                     leave_one_out=leave_one_out,
                     entity_map=open_entity_map(maps),
                     samples=samples,
@@ -118,18 +128,17 @@ def calibrate(
         say(f"written to {out}")
 
 
-def _read_corpora(places: Sequence[str], split: str, limit: int | None) -> dict[str, list[Any]]:
+def _read_corpora(places: Sequence[str], split: str, limit: int | None, scopes: Sequence[str]) -> dict[str, list[Any]]:
     """The documents by the name of their corpus, which is that of its file or folder."""
     import random
 
-    from ..corpora import read_gold
     from ..formats import read_jsonl
 
     found: dict[str, list[Any]] = {}
     for place in places:
         path = Path(place)
         is_file = path.is_file() and path.name.removesuffix(".gz").endswith((".jsonl", ".json"))
-        documents = list(read_jsonl(path) if is_file else read_gold(path, split))
+        documents = list(read_jsonl(path)) if is_file else _read_corpus(path, split, scopes)
         if limit is not None and len(documents) > limit:
             documents = random.Random(0).sample(documents, limit)
         name = path.name.removesuffix(".gz").removesuffix(".jsonl").removesuffix(".json") or place
@@ -137,6 +146,16 @@ def _read_corpora(places: Sequence[str], split: str, limit: int | None) -> dict[
             raise ValueError(f"{place}: another corpus is called {name}, too; give each file another name")
         found[name] = documents
     return found
+
+
+def _read_corpus(path: Path, split: str, scopes: Sequence[str]) -> list[Any]:
+    """The documents of a corpus, under the scope of the mentions that it annotates where the model knows it."""
+    from ..corpora import CORPORA, detect_format, read_gold
+
+    corpus = detect_format(path)
+    scope: Any = CORPORA[corpus].scopes[0]
+    gold = read_gold(path, split, mention_scope=scope, corpus_format=corpus)
+    return [replace(document, mention_scope=scope) if scope in scopes else document for document in gold]
 
 
 def _tables(found: CalibrationReport) -> list[Text | Table]:

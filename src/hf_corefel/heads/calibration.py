@@ -33,9 +33,14 @@ class Calibration:
     of links where ``root_score`` is "original", and NIL's from that of links; they are scaled with these. Scores that
     a head has of its own (`Head.own_scores`) are left as they are.
 
+    The edge from antecedent i to j has Φp(i) + Φp(j) + Φc(i, j). Of these Φp(j) says whether j is a mention, and all
+    other edges to j have it too; the rest says whether i is its antecedent, and is scaled as one. So the scale of
+    mentions leaves the tree as it is where the root's edges have Φp(j) as well (``root_score`` "paper").
+
     Attributes:
-        mention_scale: Factor of the mention scores Φp, above 0. What is more likely a mention than not stays so.
-        pair_scale: Factor of the pair scores Φc, above 0.
+        mention_scale: Factor of a span's own mention score Φp(j), above 0. What is more likely a mention than not stays
+            so.
+        pair_scale: Factor of the pair scores Φc(i, j) and of the antecedent's Φp(i), above 0.
         link_scale: Factor of the entity scores Φℓ, above 0.
         nil_offset: Taken off the scores of all candidates then: above 0, more is not in the knowledge base.
 
@@ -99,10 +104,17 @@ class Calibration:
         if self.is_identity:
             return scores
         root_scale = self.link_scale if scores.root_score == "original" else self.pair_scale
+        pair = _line(scores.pair, self.pair_scale)
+        if self.mention_scale != self.pair_scale:
+            # Heads add the mention scores of both ends, scaled as that of the child is.
+            antecedents = (
+                scores.mention[scores.source] if isinstance(scores, SparseEdgeScores) else scores.mention[..., None]
+            )
+            pair = pair + (self.pair_scale - self.mention_scale) * antecedents
         return replace(
             scores,
             mention=self.of_mentions(scores.mention),
-            pair=_line(scores.pair, self.pair_scale),
+            pair=pair,
             link=_line(scores.link, self.link_scale, -self.nil_offset),
             root_pair=None if scores.root_pair is None else _line(scores.root_pair, root_scale),
             nil=None if scores.nil is None else _line(scores.nil, self.link_scale),
