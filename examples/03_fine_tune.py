@@ -113,14 +113,17 @@ def take_scopes(model: CorefELModel, processor: CorefELProcessor, name: str) -> 
         model.spans.scope.weight[row] = before.spans.scope.weight[source]
 
 
-def split(arguments: ScriptArguments) -> tuple[list[Document], list[Document]]:
-    """Training and development documents."""
-    documents = list(read_dwie(arguments.data_dir, "train", strict=False))[: arguments.limit]
+def split(arguments: ScriptArguments, scopes: Sequence[str]) -> tuple[list[Document], list[Document]]:
+    """Training and development documents, under the scope of what their corpora annotate if the model has scopes."""
+    names = "named" if "named" in scopes else None
+    articles = read_dwie(arguments.data_dir, "train", strict=False)
+    documents = [replace(document, mention_scope=names) for document in islice(articles, arguments.limit)]
     train, development = development_split(documents)
     train = (documents if arguments.train_on_all else train) * arguments.dwie_copies
     if arguments.aida_dir:
         # NIL mentions of one surface are taken for one thing: left apart, they would teach that names never corefer.
-        train += list(read_aida(arguments.aida_dir, "train", nil_clusters="surfaces", strict=False))[: arguments.limit]
+        articles = read_aida(arguments.aida_dir, "train", nil_clusters="surfaces", strict=False)
+        train += [replace(document, mention_scope=names) for document in islice(articles, arguments.limit)]
     if arguments.gum_dir:
         for document in islice(read_gum(arguments.gum_dir, "train", strict=False), arguments.limit):
             for words in arguments.max_words:
@@ -179,7 +182,7 @@ def main() -> None:
     model, processor = load(arguments)
     if arguments.trainable:
         freeze_all_but(model, tuple(arguments.trainable))
-    train, development = split(arguments)
+    train, development = split(arguments, processor.settings.scope_names)
     content = record(arguments, training, train)
     teacher = teacher_of(arguments, training, train)
     trainer = CorefELTrainer(model, training, processor, train_dataset=train, eval_dataset=development, teacher=teacher)

@@ -31,7 +31,8 @@ from hf_corefel.processing_corefel import KNOWLEDGE_BASE_FOLDER
 
 _LIMIT_MB = 110
 _FILES = ("config.json", "model.safetensors", "processor_config.json", "training_record.json")
-_SKIPPED = ("training_args.bin",)
+# The rest is measured and written here, also where the model was bundled before.
+_SKIPPED = ("training_args.bin", "README.md", "fingerprint.json", "fairness.json", "*_scores.json")
 
 
 def _without_folders(argument: str) -> str:
@@ -124,6 +125,8 @@ def main() -> None:
     (target / "more_scores.json").write_text(json.dumps(more, indent=1) + "\n", encoding="utf-8")
     if arguments.development:
         folder = arguments.predictions or Path(tempfile.mkdtemp())
+        # It goes on where it was, but what is there may be another model's.
+        (folder / development_scores.SCORES).unlink(missing_ok=True)
         development_scores.write_scores(load_pipeline(target), arguments.development, folder)
         shutil.copy(folder / development_scores.SCORES, target)
     if arguments.gap is not None:

@@ -89,7 +89,7 @@ def read_corpora(arguments: argparse.Namespace) -> tuple[dict[str, list[Document
         train["dwie.entities"] = entities_of_dwie(train["dwie"], arguments.dwie)
     if arguments.aida:
         read = [list(read_aida(arguments.aida, s, nil_clusters="surfaces", strict=False)) for s in ("train", "testa")]
-        train["aida"], held["aida"] = read
+        train["aida"], held["aida"] = ([scoped(d, "named") for d in documents] for documents in read)
     if arguments.gum:
         for split, kept in (("train", train), ("dev", held)):
             kept["gum"] = [scoped(d, "all") for d in read_gum(arguments.gum, split, strict=False)]

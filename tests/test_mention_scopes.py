@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from hf_corefel import CorefELModel, CorefELPipeline, CorefELProcessor, Document, DocumentError
+from hf_corefel import CorefELModel, CorefELPipeline, CorefELProcessor, Document, DocumentError, load_pipeline
 
 SCOPES = {"named": {}, "all": {"max_span_words": 5, "span_keep_ratio": 0.9}}
 TEXT = "Anna Berg met Carl Moss in Oslo. Berg praised Moss."
@@ -35,6 +35,32 @@ def test_every_scope_has_its_own_spans_and_limit(processor: CorefELProcessor) ->
     assert every.spans.width.max() == 5
     words = 12
     assert (named.limit, every.limit) == (int(0.3 * words) + 1, int(0.9 * words) + 1)
+
+
+def test_documents_that_name_no_scope_have_the_default(
+    processor: CorefELProcessor, tiny_model: Any, tmp_path: Path
+) -> None:
+    assert processor.settings.default_scope == "named"
+    model = tiny_model(mention_scopes=SCOPES, default_mention_scope="all")
+    CorefELPipeline(
+        model=model,
+        processor=CorefELProcessor(processor.tokenizer, processor.knowledge_base, model.config),
+        task="coref-el",
+    ).save_pretrained(tmp_path)
+    loaded = CorefELPipeline(model=CorefELModel.from_pretrained(tmp_path).eval(), task="coref-el")
+    assert loaded.processor.settings.default_scope == "all"
+    plain, named, every = (
+        loaded.processor.encode(Document(TEXT, mention_scope=scope)) for scope in (None, "named", "all")
+    )
+    assert (plain.scope, named.scope, every.scope) == (1, 0, 1)
+    assert plain.spans.width.max() == every.spans.width.max() == 5
+    said, other, unsaid = (
+        loaded.annotate([TEXT], **options)[0].to_dict()
+        for options in ({"mention_scope": "all"}, {"mention_scope": "named"}, {})
+    )
+    assert said == unsaid != other
+    asked = load_pipeline(tmp_path, model_kwargs={"default_mention_scope": "named"})
+    assert asked.annotate([TEXT])[0].to_dict() == other
 
 
 def test_the_scope_reaches_the_scores_of_its_document_only(model: CorefELModel, processor: CorefELProcessor) -> None:
@@ -111,6 +137,7 @@ def test_a_processor_from_before_scopes_has_none(processor: CorefELProcessor, tm
     path = tmp_path / "processor_config.json"
     content = json.loads(path.read_text())
     del content["mention_scopes"]
+    assert "default_mention_scope" not in content, "an older version would not know it"
     path.write_text(json.dumps(content))
     loaded = CorefELProcessor.from_pretrained(tmp_path)
     assert loaded.settings.mention_scopes is None

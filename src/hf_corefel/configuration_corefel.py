@@ -13,6 +13,7 @@ from transformers import AutoConfig, PretrainedConfig
 from .configuration.field_checks import (
     SCOPE_FIELDS,
     check_calibration,
+    check_default_scope,
     check_encoder_sizes,
     check_field,
     check_kept_spans,
@@ -59,7 +60,14 @@ def readable_positions(encoder_config: PretrainedConfig) -> int | None:
 
 
 # Written only where they say something.
-_WHERE_SET = ("head_options", "calibration", "forbid_overlaps", "use_candidate_coverage", "min_mention_probability")
+_WHERE_SET = (
+    "head_options",
+    "calibration",
+    "forbid_overlaps",
+    "use_candidate_coverage",
+    "min_mention_probability",
+    "default_mention_scope",
+)
 
 
 class CorefELConfig(PretrainedConfig):
@@ -94,8 +102,10 @@ class CorefELConfig(PretrainedConfig):
             encoders; 0 leaves them out.
         mention_scopes: Which mentions are wanted, by name (``named``: names only, ``all``: with pronouns and
             descriptions, ``entities``: names without demonyms, dates and roles), each with its own `SCOPE_FIELDS` where
-            they differ from the fields above. The scope of a document is an input of the model; documents that name
-            none have ``named`` where there is one. None: there is one scope.
+            they differ from the fields above. The scope of a document is an input of the model. None: there is one
+            scope.
+        default_mention_scope: The scope of documents that name none, one of ``mention_scopes``. None: the first of
+            ``named``, ``all`` and ``entities`` that is there.
         scope_embedding_size: Size of the embedding of the scope in g, where there are scopes.
         use_width_prior: Adds a learned score of the span's width to Φp, as the research code does.
         mention_ffnn_size: Hidden size of FFNN_P.
@@ -170,6 +180,7 @@ class CorefELConfig(PretrainedConfig):
         distance_embedding_size: int = 20,
         case_embedding_size: int = 0,
         mention_scopes: dict[str, dict[str, Any]] | None = None,
+        default_mention_scope: str | None = None,
         scope_embedding_size: int = 20,
         use_width_prior: bool = False,
         mention_ffnn_size: int = 300,
@@ -226,6 +237,7 @@ class CorefELConfig(PretrainedConfig):
         self.distance_embedding_size = distance_embedding_size
         self.case_embedding_size = case_embedding_size
         self.mention_scopes = copy.deepcopy(mention_scopes)
+        self.default_mention_scope = default_mention_scope
         self.scope_embedding_size = scope_embedding_size
         self.use_width_prior = use_width_prior
         self.mention_ffnn_size = mention_ffnn_size
@@ -274,6 +286,7 @@ class CorefELConfig(PretrainedConfig):
         for name in FIELDS:
             check_field(name, getattr(self, name), f"CorefELConfig.{name}")
         check_scopes(self.mention_scopes, "CorefELConfig.mention_scopes")
+        check_default_scope(self.default_mention_scope, self.mention_scopes, "CorefELConfig.default_mention_scope")
         check_calibration(self.calibration, "CorefELConfig.calibration")
         check_head_options(self.head_options, "CorefELConfig.head_options")
         check_groups(self.head_modules, "CorefELConfig.head_modules")

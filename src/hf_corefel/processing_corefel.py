@@ -344,7 +344,7 @@ class CorefELProcessor:
         return completed
 
     def _scope(self, document: Document) -> tuple[int, ReadingSettings]:
-        """Number of a document's mention scope, and the settings under it."""
+        """Number of a document's mention scope (`default_mention_scope` if it has none), and the settings under it."""
         scopes, name = self.settings.scope_names, document.mention_scope
         if name is not None and name not in scopes:
             listed = ", ".join(self.settings.mention_scopes or ())
@@ -352,8 +352,8 @@ class CorefELProcessor:
             raise DocumentError(f"{document.name}.mention_scope: {name!r}, but this model {known}")
         if not scopes:
             return 0, self.settings
-        number = 0 if name is None else scopes.index(name)
-        return number, self.settings.of_scope(scopes[number])
+        scope = name or self.settings.default_scope or scopes[0]
+        return scopes.index(scope), self.settings.of_scope(scope)
 
     # Batching -----------------------------------------------------------------------------------------
 

@@ -31,6 +31,8 @@ def test_settings_are_those_of_a_configuration() -> None:
     assert settings.of_scope("all").span_keep_ratio == 0.5 and settings.of_scope("named").max_span_words == 4
     assert settings.of_scope(None) is settings
     assert settings.scope_names == [name for name in ("named", "all") if name in SCOPES]
+    assert (settings.default_scope, ReadingSettings().default_scope) == ("named", None)
+    assert settings.replace(default_mention_scope="all").default_scope == "all"
 
 
 def test_settings_do_not_change() -> None:
@@ -55,6 +57,14 @@ def test_settings_do_not_change() -> None:
         ({"span_keep_ratio": 6.0}, r"ReadingSettings\.span_keep_ratio must be a number in \(0, 5\]"),
         ({"min_kept_spans": 5, "max_kept_spans": 4}, r"ReadingSettings\.min_kept_spans \(5\) must not exceed"),
         ({"mention_scopes": {"every": {}}}, r"ReadingSettings\.mention_scopes may name"),
+        (
+            {"default_mention_scope": "all"},
+            r"ReadingSettings\.default_mention_scope is 'all', but mention_scopes names no",
+        ),
+        (
+            {"mention_scopes": {"named": {}}, "default_mention_scope": "all"},
+            r"ReadingSettings\.default_mention_scope must be one of mention_scopes, named, or None; got 'all'",
+        ),
         (
             {"min_kept_spans": 5, "mention_scopes": {"named": {}, "all": {"max_kept_spans": 4}}},
             r"min_kept_spans \(5\) must not exceed mention_scopes\['all'\]\['max_kept_spans'\] \(4\)",

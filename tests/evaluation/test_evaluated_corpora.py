@@ -39,7 +39,8 @@ def scored(folder: Path, model: Path, monkeypatch: pytest.MonkeyPatch, **options
 @pytest.fixture
 def scoped_folder(tiny_model: Callable[..., Any], tiny_processor: Callable[..., Any], tmp_path: Path) -> Path:
     """A model that knows scopes, and no more."""
-    model = tiny_model(mention_scopes={"named": {}, "all": {"max_span_words": 5}})
+    scopes = {"named": {}, "all": {"max_span_words": 5}, "entities": {}}
+    model = tiny_model(mention_scopes=scopes, default_mention_scope="entities")
     model.save_pretrained(tmp_path / "model")
     tiny_processor(model.config).save_pretrained(tmp_path / "model")
     return tmp_path / "model"
@@ -52,7 +53,7 @@ def test_the_mentions_that_are_annotated_are_looked_for(
     (tmp_path / "corpus").mkdir()
     WRITERS[end](tmp_path / "corpus" / f"x.{end}", SOURCE)
     kind = "named" if end == "json" else "all"
-    for model, expected in ((tiny_folder, None), (scoped_folder, None if end == "json" else "all")):
+    for model, expected in ((tiny_folder, None), (scoped_folder, kind)):
         scores, scope = scored(tmp_path / "corpus", model, monkeypatch)
         assert (scores["corpus"], scores["documents"]) == (TITLES[end], 1)
         assert (scores["mention_scope"], scope) == (kind, expected)

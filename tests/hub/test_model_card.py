@@ -11,6 +11,7 @@ import pytest
 from huggingface_hub import ModelCard, metadata_load
 
 from hf_corefel import CorefELConfig, CorefELTrainer, CorefELTrainingArguments, Document, bundled_checkpoint
+from hf_corefel.heads import Calibration
 from hf_corefel.hub import BUNDLED, CardFacts, model_card, model_card_of_folder, point_card_to
 
 SCORES = {
@@ -206,7 +207,17 @@ def test_other_corpora_and_scopes_have_their_rows() -> None:
     assert "| GUM test | all | yes | 91.2% | 81.0% | 70.0% | 25.0% of 12 | 90.0% |  |" in rows
     assert "| DWIE test, without surfaces of test articles only | named |" in rows
     assert "`all`: spans of up to 12 words, 0.45 a word kept" in found["What it is made of"]
+    assert "Mention scope `named` (the default): spans of up to 8" in found["What it is made of"]
     assert "more than 12 words" in found["Limitations"]
+
+
+def test_a_calibration_is_told() -> None:
+    config = CorefELConfig(calibration={"mention_scale": 0.72, "nil_offset": 0.4})
+    found = sections(model_card(config))
+    line = "Calibrated by `hf-corefel calibrate`: `mention_scale=0.72`, `nil_offset=0.4`."
+    assert line in found["What it is made of"] and "They have been calibrated" in found["Limitations"]
+    found = sections(model_card(CorefELConfig(calibration=Calibration().to_dict())))
+    assert "Calibrated by" not in found["What it is made of"]
 
 
 def test_an_earlier_training_is_named() -> None:

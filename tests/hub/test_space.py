@@ -173,6 +173,7 @@ def test_scopes_of_the_model_can_be_chosen(tmp_path: Path, monkeypatch: pytest.M
     assert page.one("Radio").args == (
         [("names only", "named"), ("all mentions", "all"), ("names of entities", "entities")],
     )
+    assert page.one("Radio").kwargs["value"] == "entities", "the model's default"
     assert page.one("Button").calls["click"][0][1] == [page.one(name) for name in ("Textbox", "Slider", "Radio")]
     text = "Merkel spoke in the Bundestag on Monday. The chancellor said that she would not run again."
     found = [json.loads(page.show(text, 0.0, scope)[1])["clusters"][0] for scope in ("named", "all")]

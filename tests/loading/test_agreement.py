@@ -101,7 +101,7 @@ def test_what_the_caller_changes_acts(tiny_folder: Path, tmp_path: Path, name: s
 
 
 def test_fields_that_shape_the_model_are_all_others() -> None:
-    assert {*CHANGED, "max_span_words", "mention_scopes"} == set(READING_FIELDS)
+    assert {*CHANGED, "max_span_words", "mention_scopes", "default_mention_scope"} == set(READING_FIELDS)
 
 
 @pytest.mark.parametrize("make", [CorefELPipeline, CorefELTrainer])

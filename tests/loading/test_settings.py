@@ -40,6 +40,7 @@ BAD = [
     *[("window_overlap", value) for value in (-1, 10**9)],
     *[("span_keep_ratio", value) for value in (0, -0.5, 5.5, "0.2", True, [0.2])],
     *[("mention_scopes", value) for value in ([], {}, "all", {"every": {}}, {"all": {"max_span_words": 0}})],
+    *[("default_mention_scope", value) for value in ("all", 3, ["named"])],
     *[("mention_scopes", value) for value in ({"all": {"dropout": 0.1}}, {"all": 3}, {"all": {"span_keep_ratio": 9}})],
 ]
 

@@ -102,7 +102,10 @@ def annotate(
     trust_remote_code: TrustOption = False,
     mention_scope: Annotated[
         MentionScope | None,
-        typer.Option(help="Mentions to look for: names only, or all with pronouns; the model's default if left out."),
+        typer.Option(
+            help="Mentions to look for: names of entities, names with demonyms, roles and dates (named), or all with "
+            "pronouns; the model's default if left out."
+        ),
     ] = None,
     evidence: Annotated[
         bool | None,

@@ -99,7 +99,9 @@ def evaluate(
     mention_scope: Annotated[
         str | None,
         typer.Option(
-            metavar="SCOPE", help="Mentions to look for: named or all; gold has the same where a corpus has both."
+            metavar="SCOPE",
+            help="Mentions to look for: named, all or entities; gold has the same where a corpus has both. What the "
+            "corpus annotates if left out.",
         ),
     ] = None,
     given_mentions: Annotated[

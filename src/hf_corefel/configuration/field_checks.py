@@ -14,6 +14,7 @@ from .fields import FIELDS
 __all__ = [
     "SCOPE_FIELDS",
     "check_calibration",
+    "check_default_scope",
     "check_encoder_sizes",
     "check_field",
     "check_kept_spans",
@@ -89,6 +90,20 @@ def check_scopes(scopes: Any, where: str) -> None:
             raise ValueError(f"{of_scope} must be a dict with any of {', '.join(SCOPE_FIELDS)}; got {_shown(fields)}")
         for field, value in fields.items():
             check_field(field, value, f"{of_scope}[{field!r}]")
+
+
+def check_default_scope(name: Any, scopes: Mapping[str, Any] | None, where: str) -> None:
+    """Check ``default_mention_scope``: None, or one of the scopes that there are.
+
+    Raises:
+        ValueError: When it is anything else.
+    """
+    if name is None:
+        return
+    if not scopes:
+        raise ValueError(f"{where} is {_shown(name)}, but mention_scopes names no scopes; set both, or neither")
+    if not isinstance(name, str) or name not in scopes:
+        raise ValueError(f"{where} must be one of mention_scopes, {', '.join(scopes)}, or None; got {_shown(name)}")
 
 
 def check_calibration(values: Any, where: str) -> None:

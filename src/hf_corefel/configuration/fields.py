@@ -189,8 +189,14 @@ FIELDS: dict[str, ConfigField] = {
         "Which mentions are wanted, by name (``named``: names only, ``all``: with pronouns and "
         "descriptions, ``entities``: names without demonyms, dates and roles), each with its own "
         "`SCOPE_FIELDS` where they differ from the fields above. The scope of a document is an input of the "
-        "model; documents that name none have ``named`` where there is "
-        "one. None: there is one scope.",
+        "model. None: there is one scope.",
+    ),
+    "default_mention_scope": ConfigField(
+        "structure",
+        None,
+        ("processor",),
+        "The scope of documents that name none, one of ``mention_scopes``. None: the first of ``named``, ``all`` and "
+        "``entities`` that is there.",
     ),
     "scope_embedding_size": ConfigField(
         "count",

@@ -32,6 +32,7 @@ def read_settings(path: str | Path) -> ReadingSettings:
     if unknown:
         raise ValueError(f"{path}: unknown field {unknown[0]!r}; the known fields are {', '.join(READING_FIELDS)}")
     content.setdefault("mention_scopes", None)  # older processors know of none
+    content.setdefault("default_mention_scope", None)
     content.setdefault("max_partners", FIELDS["max_partners"].default)
     missing = [field for field in READING_FIELDS if field not in content]
     if missing:

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, NoReturn, Self
 
 from ..documents import MENTION_SCOPES
-from .field_checks import check_field, check_kept_spans, check_scopes
+from .field_checks import check_default_scope, check_field, check_kept_spans, check_scopes
 from .fields import FIELDS, READING_FIELDS
 
 __all__ = ["ReadingSettings", "longest_span"]
@@ -36,6 +36,7 @@ class ReadingSettings:
         window_size: Subwords a window, special tokens included.
         window_overlap: Subwords that neighbouring windows share.
         mention_scopes: What scopes set for themselves, by their names.
+        default_mention_scope: The scope of documents that name none.
 
     Raises:
         ValueError: When a value is out of range; the message names the field.
@@ -51,6 +52,7 @@ class ReadingSettings:
     window_size: int = FIELDS["window_size"].default
     window_overlap: int = FIELDS["window_overlap"].default
     mention_scopes: dict[str, dict[str, Any]] | None = None
+    default_mention_scope: str | None = None
 
     def __post_init__(self) -> None:
         _check({name: getattr(self, name) for name in READING_FIELDS}, "ReadingSettings.")
@@ -91,6 +93,8 @@ class ReadingSettings:
         fields = self.to_dict()
         if self.max_partners == FIELDS["max_partners"].default:
             del fields["max_partners"]
+        if self.default_mention_scope is None:
+            del fields["default_mention_scope"]
         return fields
 
     def of_scope(self, name: str | None) -> Self:
@@ -104,6 +108,11 @@ class ReadingSettings:
     def scope_names(self) -> list[str]:
         """The mention scopes in their order, which is not that of a dict: saving a configuration sorts that."""
         return [name for name in MENTION_SCOPES if name in (self.mention_scopes or {})]
+
+    @property
+    def default_scope(self) -> str | None:
+        """The scope of documents that name none; None where there are no scopes."""
+        return self.default_mention_scope or next(iter(self.scope_names), None)
 
     @property
     def longest_span(self) -> int:
@@ -147,5 +156,7 @@ def _check(values: Mapping[str, Any], where: str) -> None:
     """Raises `ValueError` that names the first setting with a bad value after `where`."""
     for name, value in values.items():
         check_field(name, value, f"{where}{name}")
-    check_scopes(values["mention_scopes"], f"{where}mention_scopes")
+    scopes = values["mention_scopes"]
+    check_scopes(scopes, f"{where}mention_scopes")
+    check_default_scope(values["default_mention_scope"], scopes, f"{where}default_mention_scope")
     check_kept_spans(values, where)

@@ -82,8 +82,9 @@ def evaluate_corpus(
         model: A saved model; the bundled checkpoint when None.
         knowledge_base: A saved one in place of the model's own; a folder or Hub id.
         loading: Further arguments of `load_pipeline`, such as ``revision``, ``token``, ``device`` or ``dtype``.
-        mention_scope: Which mentions the model looks for, and gold has where the corpus has both, as GUM: ``named`` or
-            ``all``. When None what the corpus annotates, of GUM ``named``; a model that knows scopes is told so.
+        mention_scope: Which mentions the model looks for, and gold has where the corpus has both, as GUM: ``named``,
+            ``all`` or ``entities``. When None what the corpus annotates, of GUM ``named``, whatever the model's default
+            is; a model that knows scopes is told so.
         given_mentions: Gives the model the offsets of the gold mentions, and asks for clusters and links only.
         limit: Only that many texts; one whose annotation is malformed counts too, but is not scored.
         max_kept_spans: Most spans of a document that the model keeps; its own bound when None.
@@ -168,7 +169,7 @@ def _scopes(spec: CorpusSpec, wanted: str | None, processor: CorefELProcessor) -
     first = spec.scopes[0]
     if wanted is None:
         known = processor.settings.mention_scopes or {}
-        return ("all" if first == "all" else "named"), (first if first != "named" and first in known else None)
+        return ("all" if first == "all" else "named"), (first if first in known else None)
     if wanted not in spec.scopes:
         text = f"{spec.title} has {' and '.join(spec.scopes)} mentions annotated, and the model looks for {wanted} ones"
         warnings.warn(f"{text}; leave mention_scope out to score what is annotated", stacklevel=3)

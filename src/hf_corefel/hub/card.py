@@ -10,8 +10,9 @@ from typing import Any
 
 from huggingface_hub import EvalResult, ModelCardData
 
+from ..configuration.reading_settings import ReadingSettings
 from ..configuration_corefel import CorefELConfig
-from ..heads import make_head
+from ..heads import Calibration, make_head
 from ..utils.characters import printable
 from ..utils.json_files import read_json
 from .card_examples import widget_examples
@@ -279,10 +280,17 @@ def _making(config: CorefELConfig, facts: CardFacts, kb: Mapping[str, Any] | Non
         f"{config.min_kept_spans} are kept, {config.max_candidates} candidates a span, windows of "
         f"{config.window_size} pieces."
     )
+    standard = ReadingSettings.of(config).default_scope
     for name, fields in sorted((config.mention_scopes or {}).items(), reverse=True):
         words = fields.get("max_span_words", config.max_span_words)
         ratio = fields.get("span_keep_ratio", config.span_keep_ratio)
-        yield f"Mention scope `{name}`: spans of up to {words} words, {ratio} a word kept."
+        default = " (the default)" if name == standard else ""
+        yield f"Mention scope `{name}`{default}: spans of up to {words} words, {ratio} a word kept."
+    fitted = Calibration.from_dict(config.calibration)
+    if not fitted.is_identity:
+        unchanged = Calibration().to_dict()
+        values = (f"`{name}={value:g}`" for name, value in fitted.to_dict().items() if value != unchanged[name])
+        yield f"Calibrated by `hf-corefel calibrate`: {', '.join(values)}."
     if kb and "num_surfaces" not in kb:
         yield f"Knowledge base: backend `{plain_text(kb.get('backend', ''))}`, see `hf_corefel.candidates`."
     elif kb:

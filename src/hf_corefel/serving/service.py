@@ -191,10 +191,11 @@ def _deadline(limits: ServingLimits) -> float:
 
 
 def _scopes(pipeline: Pipeline) -> list[str]:
-    """The mention scopes among which a text's visitor may choose."""
+    """The mention scopes among which a text's visitor may choose, the default first."""
     settings = getattr(getattr(pipeline, "processor", None), "settings", None)
     scopes: list[str] = getattr(settings, "scope_names", None) or []
-    return scopes
+    default = getattr(settings, "default_scope", None)
+    return sorted(scopes, key=lambda name: name != default)
 
 
 async def _left(request: Request) -> None:

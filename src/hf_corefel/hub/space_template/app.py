@@ -20,7 +20,8 @@ MAX_KEPT_SPANS = 500
 MAX_WAITING = 20
 
 annotate = load_pipeline(SETTINGS["model"], revision=SETTINGS["revision"])
-scopes = [(label, name) for name, label in SCOPES.items() if name in (annotate.model.config.mention_scopes or {})]
+reading = annotate.processor.settings
+scopes = [(label, name) for name, label in SCOPES.items() if name in reading.scope_names]
 
 
 def show(text: str, min_probability: float = 0.0, scope: str | None = None) -> tuple[str, str]:
@@ -54,7 +55,7 @@ def page() -> gr.Blocks:
     """Return the page, with the annotation of its first example."""
     examples: list[str] = SETTINGS["examples"]
     first = examples[0] if examples else ""
-    scope = scopes[0][1] if scopes else None
+    scope = reading.default_scope
     html, annotation = show(first, scope=scope)
     with gr.Blocks(title=SETTINGS["title"], analytics_enabled=False) as blocks:
         gr.HTML(f"<h1>{escape(SETTINGS['title'])}</h1>")
