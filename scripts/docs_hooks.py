@@ -157,7 +157,7 @@ def calibration_table(report: dict[str, Any]) -> str:
 
 def risk_table(report: dict[str, Any]) -> str:
     """Of the links that `min_probability` keeps, how many are wrong, corpus by corpus."""
-    corpora = {name: kinds["links"] for name, kinds in report["before"].items() if kinds["links"]["decisions"]}
+    corpora = {name: kinds["links"] for name, kinds in report["after"].items() if kinds["links"]["decisions"]}
     lines = [f"| `min_probability` | {' | '.join(corpora)} |", "|---" * (len(corpora) + 1) + "|"]
     for row, first in enumerate(next(iter(corpora.values()))["risk_coverage"]):
         each = [links["risk_coverage"][row] for links in corpora.values()]

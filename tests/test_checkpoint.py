@@ -168,6 +168,16 @@ def test_entity_vectors_are_narrow(pipeline: CorefELPipeline) -> None:
     assert kb.num_entities > 10_000
 
 
+def test_names_of_entities_are_looked_for_unless_asked_otherwise(pipeline: CorefELPipeline) -> None:
+    text = "Emmanuel Macron, the French president, spoke in Paris on Monday. He said that France would help."
+    found = {
+        scope: {m.text for c in pipeline.annotate([text], mention_scope=scope)[0].clusters for m in c.mentions}
+        for scope in (None, "entities", "named", "all")
+    }
+    assert found[None] == found["entities"] == {"Emmanuel Macron", "Paris", "France"}
+    assert found["named"] >= {"French", "Monday"} and "He" in found["all"]
+
+
 def test_from_pretrained_and_the_task_name_give_it() -> None:
     import transformers
 

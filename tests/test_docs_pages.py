@@ -75,6 +75,10 @@ def test_results_are_those_of_the_bundled_checkpoint() -> None:
     report = json.loads(HOOKS.CALIBRATION_REPORT.read_text(encoding="utf-8"))
     error = report["before"]["dev.aida"]["links"]["expected_calibration_error"]
     assert re.search(rf"\| dev.aida \| links \| [\d,]+ \| [\d.]+% \| {100 * error:.1f} \|", results)
+    config = json.loads((HOOKS.SCORES.parent / "config.json").read_text(encoding="utf-8"))
+    assert config["calibration"] == report["calibration"], "measured under what is bundled"
+    kept = report["after"]["dev.aida"]["links"]["risk_coverage"][0]
+    assert f"{kept['coverage']:.0%} kept, {kept['risk']:.1%} wrong" in results
     leaks = HOOKS.on_page_markdown((DOCS / "data" / "corpora.md").read_text(encoding="utf-8"))
     assert f"{scores['alias_table']['gold_share_of_spans_with_candidates']:.0%} of the spans" in leaks
     assert "<!-- scores" not in results + leaks
