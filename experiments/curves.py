@@ -39,7 +39,9 @@ def chart(panels: Sequence[Panel], axis: str, title: str) -> str:
         axis: What the places along them mean.
         title: What the picture shows, for those who do not see it.
     """
-    width, height = _WIDTH * len(panels) + 10, _TOP + _HEIGHT + _BOTTOM + 24
+    # A legend of many lines may be wider than the only panel.
+    legend = _LEFT + sum(map(_legend_width, panels[0].lines))
+    width, height = max(_WIDTH * len(panels) + 10, legend), _TOP + _HEIGHT + _BOTTOM + 24
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
         f'role="img" font-family="sans-serif" font-size="11" fill="{_INK}">',
@@ -52,8 +54,13 @@ def chart(panels: Sequence[Panel], axis: str, title: str) -> str:
         colour = _COLOURS[number % len(_COLOURS)]
         parts += [_mark(number, x + 6, height - 13), f'<text x="{x + 16}" y="{height - 9}" fill="{colour}">']
         parts[-1] += f"{escape(line.name)}</text>"
-        x += 40 + 7 * len(line.name)
+        x += _legend_width(line)
     return "\n".join([*parts, "</svg>", ""])
+
+
+def _legend_width(line: Line) -> int:
+    """The room for a mark, a name and the gap behind it."""
+    return 40 + 7 * len(line.name)
 
 
 def _panel(panel: Panel, left: float, axis: str) -> list[str]:

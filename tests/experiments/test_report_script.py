@@ -306,6 +306,14 @@ def test_curves_read_on_any_background() -> None:
         assert min(1.05 / (luminance + 0.05), (luminance + 0.05) / 0.05) > 3, colour
 
 
+def test_a_legend_that_is_wider_than_the_panel_is_whole() -> None:
+    lines = [CURVES.Line(name, [0.5]) for name in ("Standalone", "Merged", "Local", "Global")]
+    root = ET.fromstring(CURVES.chart([CURVES.Panel("DWIE test", ["1"], lines)], "mentions", "title"))
+    (last,) = (text for text in root.iter("{http://www.w3.org/2000/svg}text") if text.text == "Global")
+    # A letter of this size takes 7 units at most.
+    assert float(last.attrib["x"]) + 7 * len("Global") <= float(root.attrib["width"])
+
+
 def test_the_page_of_this_repository_is_that_of_its_stored_results() -> None:
     assert REPORT.main(["--check"]) == 0
     sizes = sum(path.stat().st_size for path in STORED.RESULTS.rglob("*") if path.is_file())
