@@ -32,8 +32,12 @@ def main() -> None:
 
     gold = list(read_jsonl(options.documents))
     pipeline = load_pipeline(options.model)
-    # Nothing but text and id: what else a document gives (mentions, candidates) would make the task easier.
-    predicted = pipeline.annotate([Document(document.text, document.id) for document in gold])
+    # Text, id and mention scope: what else a document gives (mentions, candidates) would make the task easier.
+    # The mention scope says what to look for; a model without scopes looks for what it was trained on.
+    known = pipeline.processor.settings.scope_names
+    scopes = [document.mention_scope if document.mention_scope in known else None for document in gold]
+    texts = [Document(d.text, d.id, mention_scope=scope) for d, scope in zip(gold, scopes, strict=True)]
+    predicted = pipeline.annotate(texts)
     if options.out is not None:
         write_jsonl(options.out, predicted)
 

@@ -36,7 +36,8 @@ def main() -> None:
     for head in arguments.heads:
         set_seed(training.seed)
         folder = Path(training.output_dir) / head
-        model = CorefELModel.from_pretrained(arguments.model, head=head)
+        # A calibration belongs to the head that it was fitted for.
+        model = CorefELModel.from_pretrained(arguments.model, head=head, calibration=None)
         processor = CorefELProcessor.from_pretrained(arguments.model)
         settings = replace(training, output_dir=str(folder))
         trainer = CorefELTrainer(model, settings, processor, train_dataset=train, eval_dataset=dev)

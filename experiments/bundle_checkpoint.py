@@ -107,6 +107,10 @@ def main() -> None:
         if not (arguments.model / name).is_file():
             raise SystemExit(f"{arguments.model}: {name} is missing")
     target = Path(bundled_checkpoint())
+    if arguments.model.resolve() == target.resolve():
+        raise SystemExit(
+            f"{arguments.model} is the bundled checkpoint, which is replaced; copy it to another folder first"
+        )
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(arguments.model, target, ignore=shutil.ignore_patterns(*_SKIPPED))
     record = json.loads((target / "training_record.json").read_text(encoding="utf-8"))

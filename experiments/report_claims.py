@@ -62,6 +62,11 @@ class _Claim:
     measured: Callable[[BySystem], Difference | None]
     paper: Callable[[Mapping[str, Mapping[str, float]]], float] | None
 
+    @property
+    def is_of_the_paper(self) -> bool:
+        """Whether the paper makes the comparison; another one is shown, and not counted."""
+        return self.paper is not None
+
 
 def _better(text: str, metric: str, first: str, second: str) -> _Claim:
     return _Claim(
@@ -111,24 +116,25 @@ def claims(systems: Mapping[str, BySystem]) -> Iterator[str]:
                 row.append("not measured")
                 continue
             verdict = _VERDICTS[measured.sign]
-            verdicts.append(verdict)
+            if claim.is_of_the_paper:
+                verdicts.append(verdict)
             paper = f"; paper {points(claim.paper(PAPER[title]) / 100)}" if title in PAPER and claim.paper else ""
             row.append(f"**{verdict}**: {interval(measured)}{paper}")
         rows.append(row)
     if not verdicts:
         return
-    yield from table(["the paper's claim", *systems], rows)
+    yield from table(["claim", *systems], rows)
     counts = {verdict: verdicts.count(verdict) for verdict in _VERDICTS.values()}
     yield (
-        f"Of {len(verdicts)} comparisons that were measured, {counts['holds']} hold (the interval is above 0), "
-        f"{counts['open']} are open (0 lies in it) and {counts['the opposite']} show the opposite (it is below 0)."
+        f"Of {len(verdicts)} comparisons of the paper measured here, {counts['holds']} hold (the interval is above "
+        f"0), {counts['open']} are open (0 lies in it) and {counts['the opposite']} show the opposite (it is below 0)."
     )
     yield ""
     for verdict, begin in (("the opposite", "The opposite of the claim was found"), ("holds", "The claim holds")):
         names = [
             f"{row[0]} ({', '.join(t for t, cell in zip(systems, row[1:], strict=True) if f'**{verdict}**' in cell)})"
-            for row in rows
-            if any(f"**{verdict}**" in cell for cell in row[1:])
+            for row, claim in zip(rows, CLAIMS, strict=True)
+            if claim.is_of_the_paper and any(f"**{verdict}**" in cell for cell in row[1:])
         ]
         if names:
             yield f"{begin}: {'; '.join(names)}."

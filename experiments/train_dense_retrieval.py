@@ -15,7 +15,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +42,11 @@ def documents(arguments: argparse.Namespace) -> Iterator[tuple[str, Document]]:
             yield part, document
 
 
+def named_if_known(processor: CorefELProcessor) -> str | None:
+    """Return the mention scope of DWIE and AIDA where the model has scopes."""
+    return "named" if "named" in processor.settings.scope_names else None
+
+
 @torch.no_grad()
 def encode(arguments: argparse.Namespace) -> None:
     """Write vectors of gold mentions, for development of all kept spans too, with what the table gives them."""
@@ -55,7 +60,7 @@ def encode(arguments: argparse.Namespace) -> None:
         file = arguments.cache / f"{part}.{number:05}.safetensors"
         if file.exists():
             continue
-        encoded = processor.encode(document)
+        encoded = processor.encode(replace(document, mention_scope=named_if_known(processor)))
         aligned = encoded.align()
         tensors = processor.collate([encoded])
         subwords = model.encoder(tensors["input_ids"], tensors["attention_mask"], tensors["subword_positions"])
@@ -264,7 +269,8 @@ def evaluate(arguments: argparse.Namespace) -> None:
     """
     torch.set_num_threads(1)
     train, dev = development_split(list(read_dwie(arguments.data_dir, "train", strict=False)))
-    texts = [Document(document.text, document.id) for document in dev]
+    scope = named_if_known(CorefELProcessor.from_pretrained(arguments.model))
+    texts = [Document(document.text, document.id, mention_scope=scope) for document in dev]
     names = [
         {document.text[m.begin : m.end] for document in part for c in document.clusters or [] for m in c.mentions}
         for part in (train, dev)

@@ -138,7 +138,7 @@ def large_model(folder: Path) -> str:
 def calibration_table(report: dict[str, Any]) -> str:
     """How far probabilities are off, by how much under a calibration, and under one of all other corpora, in points."""
     lines = [
-        "| development texts of | decisions | number | right | error | calibrated | … without it | by chance |",
+        "| development texts of | decisions | number | right | before | calibrated | by the others | by chance |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for corpus, kinds in report["before"].items():

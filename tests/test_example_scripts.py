@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from hf_corefel import AnnotatedDocument, CorefELModel, Document, KnowledgeBase
+from hf_corefel import AnnotatedDocument, CorefELModel, CorefELPipeline, Document, KnowledgeBase
 from hf_corefel.configuration_corefel import HEADS
 from hf_corefel.formats import read_jsonl, write_jsonl
 from hf_corefel.metrics import evaluate
@@ -111,6 +111,22 @@ def test_evaluating(
     assert score > 0.7
     assert lines[0].startswith(f"{score:.3f} [")
     assert lines[0].endswith("]  coreference: mean F1 of MUC, B³, CEAFₑ")
+
+
+def test_evaluating_asks_for_the_scope_of_the_documents(
+    run: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = []
+
+    def spy(pipeline: CorefELPipeline, texts: list[Document], **options: Any) -> list[AnnotatedDocument]:
+        told.extend((text.mention_scope, text.clusters) for text in texts)
+        return [AnnotatedDocument(text.text, clusters=[]) for text in texts]
+
+    monkeypatch.setattr(CorefELPipeline, "annotate", spy)
+    documents = [Document("Oslo is old.", clusters=[], mention_scope=scope) for scope in ("named", "all", None)]
+    write_jsonl(tmp_path / "gold.jsonl", documents)
+    run("04_evaluate.py", tmp_path / "gold.jsonl")
+    assert told == [("named", None), ("all", None), (None, None)]
 
 
 def test_comparing_heads(run: Callable[..., str], tmp_path: Path, gold: Path, tiny_folder: Path) -> None:

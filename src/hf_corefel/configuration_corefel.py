@@ -93,17 +93,17 @@ class CorefELConfig(PretrainedConfig):
         max_partners: Other spans that each one is scored with by its choice, at most, in documents that want more than
             ``max_kept_spans`` spans; see `hf_corefel.long_documents.partners`. 0 keeps ``max_kept_spans`` of such a
             document, the best ones, and scores each with each.
-        min_mention_probability: Spans that are mentions with a lower probability, by Φp alone, are not kept once the
-            model is trained, though there is room: pairs are scored in a time that grows with the square of what is
-            kept.
+        min_mention_probability: Spans that are mentions with a lower probability, by Φp alone and before calibration,
+            are not kept once the model is trained, though there is room: pairs are scored in a time that grows with the
+            square of what is kept.
         width_embedding_size: Size of the span-width embedding φ in g.
         distance_embedding_size: Size of the pair's span-order distance embedding.
         case_embedding_size: Size of the letter-case embeddings of a span's first and last word, for uncased
             encoders; 0 leaves them out.
-        mention_scopes: Which mentions are wanted, by name (``named``: names only, ``all``: with pronouns and
-            descriptions, ``entities``: names without demonyms, dates and roles), each with its own `SCOPE_FIELDS` where
-            they differ from the fields above. The scope of a document is an input of the model. None: there is one
-            scope.
+        mention_scopes: Which mentions are wanted, by name (``named``: names, with demonyms, dates and roles, ``all``:
+            with pronouns and descriptions, ``entities``: names without demonyms, dates and roles), each with its own
+            `SCOPE_FIELDS` where they differ from the fields above. The scope of a document is an input of the model.
+            None: there is one scope.
         default_mention_scope: The scope of documents that name none, one of ``mention_scopes``. None: the first of
             ``named``, ``all`` and ``entities`` that is there.
         scope_embedding_size: Size of the embedding of the scope in g, where there are scopes.

@@ -64,6 +64,8 @@ def test_a_few_values_are_fitted(corpus: Path, tiny_folder: Path, tmp_path: Path
     fitted = load_pipeline(tmp_path / "calibrated").model.config.calibration
     assert fitted is not None and (fitted["pair_scale"], fitted["link_scale"]) == (1.0, 1.0)
     code, _, error = run(corpus, "--model", tiny_folder, "--only", "nil")
+    assert code == 1 and "nothing is fitted; say --out or --leave-one-out too" in error
+    code, _, error = run(corpus, "--model", tiny_folder, "--out", tmp_path / "other", "--only", "nil")
     assert code == 1 and "a calibration has no 'nil'" in error
 
 

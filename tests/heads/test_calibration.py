@@ -78,6 +78,13 @@ def test_the_scale_of_mentions_leaves_the_tree_as_it_is(scale: float, seed: int)
     torch.testing.assert_close(after.entities.probability, before.entities.probability)
 
 
+def test_the_scale_of_mentions_changes_choices_of_the_local_head() -> None:
+    """A span that chooses itself has no mention score there, so a calibration belongs to the head it was fitted for."""
+    scores, _ = build_documents([5, 3], seed=0)
+    before, after = (LocalHead().marginals(each) for each in (scores, Calibration(mention_scale=0.5)(scores)))
+    assert not torch.allclose(after.edges.span_to_span, before.edges.span_to_span)
+
+
 def test_edges_of_long_documents_are_calibrated_alike() -> None:
     scores, _ = build_documents([6], seed=3)
     source, target = (~torch.eye(6, dtype=torch.bool)).nonzero().T

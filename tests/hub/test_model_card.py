@@ -214,10 +214,10 @@ def test_other_corpora_and_scopes_have_their_rows() -> None:
 def test_a_calibration_is_told() -> None:
     config = CorefELConfig(calibration={"mention_scale": 0.72, "nil_offset": 0.4})
     found = sections(model_card(config))
-    line = "Calibrated by `hf-corefel calibrate`: `mention_scale=0.72`, `nil_offset=0.4`."
-    assert line in found["What it is made of"] and "They have been calibrated" in found["Limitations"]
+    line = "Calibration of the scores: `mention_scale=0.72`, `nil_offset=0.4`."
+    assert line in found["What it is made of"] and "A calibration was fitted" in found["Limitations"]
     found = sections(model_card(CorefELConfig(calibration=Calibration().to_dict())))
-    assert "Calibrated by" not in found["What it is made of"]
+    assert "Calibration of" not in found["What it is made of"] and "not been calibrated" in found["Limitations"]
 
 
 def test_an_earlier_training_is_named() -> None:

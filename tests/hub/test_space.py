@@ -171,7 +171,11 @@ def test_what_is_too_much_or_wrong_is_said_to_the_visitor(page: Page) -> None:
 def test_scopes_of_the_model_can_be_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = Page(write_space(tmp_path), monkeypatch)
     assert page.one("Radio").args == (
-        [("names only", "named"), ("all mentions", "all"), ("names of entities", "entities")],
+        [
+            ("names, with dates, demonyms and roles", "named"),
+            ("all mentions", "all"),
+            ("names of entities", "entities"),
+        ],
     )
     assert page.one("Radio").kwargs["value"] == "entities", "the model's default"
     assert page.one("Button").calls["click"][0][1] == [page.one(name) for name in ("Textbox", "Slider", "Radio")]

@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
+from hf_corefel import load_pipeline
 from hf_corefel.serving.page import paste_page
 from running_services import StandIn, wait_until
 from script_loading import load_script
@@ -129,6 +130,14 @@ def test_scopes_can_be_chosen() -> None:
     page = paste_page(["named", "all"], {"text": "Oslo", "mention_scope": "all"})
     assert re.findall(r'value="(\w+)"( checked)?', page) == [("named", ""), ("all", " checked")]
     assert 'value="named" checked' in paste_page(["named", "all"])
+
+
+@pytest.mark.parametrize(("said", "first"), [(None, "entities"), ("all", "all")])
+def test_the_default_of_the_service_is_chosen_at_first(
+    serve: Callable[..., httpx.Client], said: str | None, first: str
+) -> None:
+    page = serve(load_pipeline(**({} if said is None else {"mention_scope": said}))).get("/").text
+    assert re.findall(r'value="(\w+)" checked', page) == [first]
 
 
 @pytest.fixture

@@ -144,6 +144,9 @@ def fit_to_evidence(
         one_scale: See `fit_calibration`.
         only: See there.
         start: Where the search begins.
+
+    Raises:
+        ValueError: When the head has none of the scores that are to be fitted.
     """
     if one_scale:
         return _fit_one_scale(head, evidence, start or Calibration())
@@ -156,6 +159,8 @@ def fit_to_evidence(
         if needed in head.needs and name in wanted
     ]
     if not searched:
+        if fitted == Calibration() and "mention_scale" not in wanted:
+            raise ValueError(f"only: the head has no scores that {', '.join(only)} would change")
         return _rounded(fitted)
     pulls = np.array([_PULL_OF_SCALES if name.endswith("_scale") else _PULL_OF_OFFSET for name in searched])
 

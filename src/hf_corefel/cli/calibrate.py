@@ -98,6 +98,11 @@ def calibrate(
         with warnings_as_messages(quiet=quiet), silent_transformers():
             if out is not None and out.exists():
                 raise ValueError(f"--out: {out} exists already; name a new folder")
+            if only and out is None and not leave_one_out:
+                raise ValueError("--only: nothing is fitted; say --out or --leave-one-out too")
+            for name in corpora:
+                if not Path(name).exists():
+                    raise ValueError(f"{name}: there is no such file or folder")
             access: dict[str, Any] = {**hub_access(revision, token), "trust_remote_code": trust_remote_code}
             base = None if knowledge_base is None else knowledge_base_folder(knowledge_base, token=token)
             pipeline = load_pipeline(model, knowledge_base=base, **access)

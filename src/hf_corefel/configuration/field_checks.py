@@ -101,9 +101,12 @@ def check_default_scope(name: Any, scopes: Mapping[str, Any] | None, where: str)
     if name is None:
         return
     if not scopes:
-        raise ValueError(f"{where} is {_shown(name)}, but mention_scopes names no scopes; set both, or neither")
+        raise ValueError(f"{where} is {_shown(name)}, but mention_scopes names no scopes; set both, or neither (None)")
     if not isinstance(name, str) or name not in scopes:
-        raise ValueError(f"{where} must be one of mention_scopes, {', '.join(scopes)}, or None; got {_shown(name)}")
+        raise ValueError(
+            f"{where} must be one of mention_scopes, {', '.join(scopes)}, or None; got {_shown(name)} (other "
+            "mention_scopes may need another default_mention_scope)"
+        )
 
 
 def check_calibration(values: Any, where: str) -> None:

@@ -152,8 +152,9 @@ FIELDS: dict[str, ConfigField] = {
         "number",
         0.0,
         ("model",),
-        "Spans that are mentions with a lower probability, by Φp alone, are not kept once the model is trained, "
-        "though there is room: pairs are scored in a time that grows with the square of what is kept.",
+        "Spans that are mentions with a lower probability, by Φp alone and before calibration, are not kept once "
+        "the model is trained, though there is room: pairs are scored in a time that grows with the square of what is "
+        "kept.",
         least=0.0,
         most=1.0,
         open_ends=("most",),
@@ -186,8 +187,8 @@ FIELDS: dict[str, ConfigField] = {
         "structure",
         None,
         ("processor", "model"),
-        "Which mentions are wanted, by name (``named``: names only, ``all``: with pronouns and "
-        "descriptions, ``entities``: names without demonyms, dates and roles), each with its own "
+        "Which mentions are wanted, by name (``named``: names, with demonyms, dates and roles, ``all``: with pronouns "
+        "and descriptions, ``entities``: names without demonyms, dates and roles), each with its own "
         "`SCOPE_FIELDS` where they differ from the fields above. The scope of a document is an input of the "
         "model. None: there is one scope.",
     ),

@@ -102,10 +102,10 @@ class Document:
         spans: Given candidate spans: the only ones considered, still pruned by the model.
         candidates: Given candidates of a span, by its offsets; they replace the knowledge base's there.
         clusters: The gold annotation, read by training and evaluation only; None when there is none.
-        mention_scope: Which mentions are wanted, and annotated in ``clusters``: ``"named"`` for names only, as in
-            DWIE and AIDA, ``"all"`` for every mention with pronouns and descriptions, as in GUM, or ``"entities"`` for
-            names of people, places, organisations, works, products and events, without demonyms, dates or roles; None
-            takes the model's default.
+        mention_scope: Which mentions are wanted, and annotated in ``clusters``: ``"named"`` for names, with demonyms,
+            dates and roles, as in DWIE and AIDA, ``"all"`` for every mention with pronouns and descriptions, as in GUM,
+            or ``"entities"`` for names of people, places, organisations, works, products and events, without demonyms,
+            dates or roles; None takes the model's default.
         speakers: Who says what, as `Turn`s or their dicts, for models with `CorefELConfig.use_speakers`; None reads
             turns and quotations off the text (`hf_corefel.processing.turns`), an empty list says that nobody speaks.
         annotated: Which layers of the gold annotation are there, as `AnnotatedLayers` or their dict; None for all of

@@ -35,7 +35,8 @@ class Calibration:
 
     The edge from antecedent i to j has Φp(i) + Φp(j) + Φc(i, j). Of these Φp(j) says whether j is a mention, and all
     other edges to j have it too; the rest says whether i is its antecedent, and is scaled as one. So the scale of
-    mentions leaves the tree as it is where the root's edges have Φp(j) as well (``root_score`` "paper").
+    mentions leaves trees as they are where the root's edges have Φp(j) as well: in the global head with ``root_score``
+    "paper" and no ``edge_activation``. In the local head a span that chooses itself has no Φp(j).
 
     Attributes:
         mention_scale: Factor of a span's own mention score Φp(j), above 0. What is more likely a mention than not stays

@@ -50,7 +50,8 @@ _LIMITATIONS = """\
 
 _CALIBRATION = {
     False: "They have not been calibrated on other kinds of text.",
-    True: "They have been calibrated on annotated texts; on yours they may be off: see `hf-corefel calibrate`.",
+    True: "A calibration was fitted to annotated texts; after further training, or on yours, they may be off: see "
+    "`hf-corefel calibrate`.",
 }
 
 _MORE_SCORES = """\
@@ -136,7 +137,10 @@ def model_card(
     if fairness:
         parts += ["## Pronouns, jobs and names", _FAIRNESS, fairness_table(fairness)]
     limits = [f"- {limit}" for limit in facts.limitations]
-    values = {"max_span_words": config.longest_span, "calibration": _CALIBRATION[config.calibration is not None]}
+    values = {
+        "max_span_words": config.longest_span,
+        "calibration": _CALIBRATION[not Calibration.from_dict(config.calibration).is_identity],
+    }
     parts += ["## Limitations", "\n".join([*limits, _LIMITATIONS.format(**values)])]
     parts += ["## Citation", _CITATION]
     return f"---\n{_metadata(facts, repo_id, scores, development)}\n---\n\n" + "\n\n".join(parts) + "\n"
@@ -290,7 +294,7 @@ def _making(config: CorefELConfig, facts: CardFacts, kb: Mapping[str, Any] | Non
     if not fitted.is_identity:
         unchanged = Calibration().to_dict()
         values = (f"`{name}={value:g}`" for name, value in fitted.to_dict().items() if value != unchanged[name])
-        yield f"Calibrated by `hf-corefel calibrate`: {', '.join(values)}."
+        yield f"Calibration of the scores: {', '.join(values)}."
     if kb and "num_surfaces" not in kb:
         yield f"Knowledge base: backend `{plain_text(kb.get('backend', ''))}`, see `hf_corefel.candidates`."
     elif kb:

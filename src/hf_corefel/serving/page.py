@@ -23,7 +23,7 @@ _EXAMPLE = (
     "Angela Merkel met Barack Obama in Berlin on Thursday. The chancellor said that she and the president had talked "
     "about NATO. Merkel will travel to Washington in May."
 )
-_SCOPES = {"named": "names only", "all": "all mentions", "entities": "names of entities"}
+_SCOPES = {"named": "names, with dates, demonyms and roles", "all": "all mentions", "entities": "names of entities"}
 _STYLE = re.compile("<style>(.*?)</style>", re.DOTALL)
 
 

@@ -194,7 +194,8 @@ def _scopes(pipeline: Pipeline) -> list[str]:
     """The mention scopes among which a text's visitor may choose, the default first."""
     settings = getattr(getattr(pipeline, "processor", None), "settings", None)
     scopes: list[str] = getattr(settings, "scope_names", None) or []
-    default = getattr(settings, "default_scope", None)
+    said = getattr(pipeline, "_preprocess_params", {}).get("mention_scope")  # what the service was started with
+    default = said or getattr(settings, "default_scope", None)
     return sorted(scopes, key=lambda name: name != default)
 
 

@@ -137,7 +137,7 @@ class DistillingTrainer(Trainer):
         of_head = model.head.distillation_loss(scores, edges, temperature).float()
         chances = aligned_mentions(said, lesson.offsets, output.span_scores.shape[1]).to(device)
         of_mentions = nn.functional.binary_cross_entropy_with_logits(
-            output.span_scores.float() / temperature, chances, reduction="none"
+            model.calibration.of_mentions(output.span_scores.float()) / temperature, chances, reduction="none"
         ).masked_fill(~inputs["span_mask"], 0.0)
         losses = model.config.mention_loss_weight * of_mentions.sum(dim=1) + of_head
         total, documents = self._taught

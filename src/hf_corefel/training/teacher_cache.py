@@ -82,6 +82,7 @@ def cache_teacher(
         "bf16": bf16,
         "reading": json.loads(json.dumps(teacher.processor.settings.to_saved())),
         "weights_sha256": _weights_sha256(teacher),
+        "calibration": teacher.model.config.calibration,
     }
     _begin(folder, settings)
     written = 0

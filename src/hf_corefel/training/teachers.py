@@ -173,7 +173,8 @@ class _LiveReading:
             vectors = self._vectors_at(index, torch.ones_like(index, dtype=torch.bool))
             output = model(**self._inputs, pruned=PrunedSpans(self._scores, index, vectors))
             edges = model.head.parent_probabilities(model.edge_scores(output), self._temperature)
-        chances = torch.sigmoid(self._scores[0].float() / self._temperature).cpu().numpy()
+        mentions = model.calibration.of_mentions(self._scores[0].float())
+        chances = torch.sigmoid(mentions / self._temperature).cpu().numpy()
         return TeacherTargets.of(
             spans=encoded.spans.offsets[numbers],
             edges=[edge[0].cpu().numpy() for edge in edges],

@@ -13,7 +13,7 @@ from hf_corefel.pipeline_corefel import load_pipeline
 
 # Which model, and what the page says; see README.md.
 SETTINGS: dict[str, Any] = json.loads(Path(__file__).with_name("settings.json").read_text(encoding="utf-8"))
-SCOPES = {"named": "names only", "all": "all mentions", "entities": "names of entities"}
+SCOPES = {"named": "names, with dates, demonyms and roles", "all": "all mentions", "entities": "names of entities"}
 # Visitors share one machine. Of texts of this length all is shown, and no text written with blanks has more spans.
 MAX_CHARACTERS = 5_000
 MAX_KEPT_SPANS = 500
