@@ -127,7 +127,8 @@ def claims(systems: Mapping[str, BySystem]) -> Iterator[str]:
     counts = {verdict: verdicts.count(verdict) for verdict in _VERDICTS.values()}
     yield (
         f"Of {len(verdicts)} comparisons of the paper measured here, {counts['holds']} hold (the interval is above "
-        f"0), {counts['open']} are open (0 lies in it) and {counts['the opposite']} show the opposite (it is below 0)."
+        f"0), {counts['open']} are open (0 lies in it), and the opposite was found in {counts['the opposite']} (it is "
+        "below 0)."
     )
     yield ""
     for verdict, begin in (("the opposite", "The opposite of the claim was found"), ("holds", "The claim holds")):
