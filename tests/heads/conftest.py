@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from hf_corefel.heads import EdgeScores, GoldClustering
+from hf_corefel.heads.sparse_scores import SparseEdgeScores
 
 MakeDocuments = Callable[..., tuple[EdgeScores, GoldClustering]]
 
@@ -67,3 +68,22 @@ def build_documents(
 def make_documents() -> MakeDocuments:
     """`build_documents`."""
     return build_documents
+
+
+def listed_edges(scores: EdgeScores) -> SparseEdgeScores:
+    """All edges of the one document, in no particular order."""
+    source, target = scores.pair_mask[0].nonzero(as_tuple=True)
+    order = torch.randperm(len(source), generator=torch.Generator().manual_seed(0))
+    source, target = source[order], target[order]
+    assert scores.root_pair is not None and scores.nil is not None
+    return SparseEdgeScores(
+        mention=scores.mention[0],
+        link=scores.link[0],
+        candidate_rows=scores.candidate_rows[0],
+        source=source,
+        target=target,
+        pair=scores.pair[0, source, target],
+        root_pair=scores.root_pair[0],
+        nil=scores.nil[0],
+        root_score=scores.root_score,
+    )

@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 from hf_corefel import AnnotatedDocument, CorefELConfig
 from hf_corefel.decoding.annotating import annotate_batch
 from hf_corefel.heads import HEADS, Calibration, EdgeScores, GlobalHead, LocalHead, StandaloneLinkingHead
-from hf_corefel.heads.sparse_scores import SparseEdgeScores
 from hf_corefel.pipeline_corefel import CorefELPipeline
 
-from .conftest import MakeDocuments, build_documents
+from .conftest import MakeDocuments, build_documents, listed_edges
 
 SOME = Calibration(mention_scale=0.7, pair_scale=0.6, link_scale=0.5, nil_offset=0.4)
 scales = st.floats(0.05, 20.0)
@@ -87,17 +86,8 @@ def test_the_scale_of_mentions_changes_choices_of_the_local_head() -> None:
 
 def test_edges_of_long_documents_are_calibrated_alike() -> None:
     scores, _ = build_documents([6], seed=3)
-    source, target = (~torch.eye(6, dtype=torch.bool)).nonzero().T
-    sparse = SparseEdgeScores(
-        mention=scores.mention[0],
-        link=scores.link[0],
-        candidate_rows=scores.candidate_rows[0],
-        source=source,
-        target=target,
-        pair=scores.pair[0, source, target],
-        root_pair=None if scores.root_pair is None else scores.root_pair[0],
-    )
-    torch.testing.assert_close(SOME(sparse).pair, SOME(scores).pair[0, source, target])
+    sparse = listed_edges(scores)
+    torch.testing.assert_close(SOME(sparse).pair, SOME(scores).pair[0, sparse.source, sparse.target])
 
 
 @pytest.mark.parametrize("head", [GlobalHead(), LocalHead(), StandaloneLinkingHead()])

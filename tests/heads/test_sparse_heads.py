@@ -10,7 +10,8 @@ import pytest
 import torch
 
 from hf_corefel.heads import EdgeScores, GlobalHead, LocalHead, StandaloneCorefHead, StandaloneLinkingHead
-from hf_corefel.heads.sparse_scores import SparseEdgeScores
+
+from .conftest import listed_edges
 
 HEADS = [
     GlobalHead(),
@@ -20,25 +21,6 @@ HEADS = [
     StandaloneCorefHead(),
     StandaloneLinkingHead(),
 ]
-
-
-def _listed(scores: EdgeScores) -> SparseEdgeScores:
-    """All edges of the one document, in no particular order."""
-    source, target = scores.pair_mask[0].nonzero(as_tuple=True)
-    order = torch.randperm(len(source), generator=torch.Generator().manual_seed(0))
-    source, target = source[order], target[order]
-    assert scores.root_pair is not None and scores.nil is not None
-    return SparseEdgeScores(
-        mention=scores.mention[0],
-        link=scores.link[0],
-        candidate_rows=scores.candidate_rows[0],
-        source=source,
-        target=target,
-        pair=scores.pair[0, source, target],
-        root_pair=scores.root_pair[0],
-        nil=scores.nil[0],
-        root_score=scores.root_score,
-    )
 
 
 def _named(head: Any) -> str:
@@ -55,7 +37,7 @@ def test_as_on_the_scores_of_all_pairs(head: Any, seed: int, make_documents: Cal
         forbidden[0, 2, 5] = forbidden[0, 5, 2] = True
         scores.forbidden = forbidden
     size = scores.num_spans
-    posterior, found = head.posterior(scores), head.sparse_posterior(_listed(scores))
+    posterior, found = head.posterior(scores), head.sparse_posterior(listed_edges(scores))
     parents = posterior.decoding.parents[0].numpy()
     np.testing.assert_array_equal(found.parents, parents)
     edges, entities = posterior.marginals

@@ -159,7 +159,7 @@ def fit_to_evidence(
         if needed in head.needs and name in wanted
     ]
     if not searched:
-        if fitted == Calibration() and "mention_scale" not in wanted:
+        if "mention_scale" not in wanted:
             raise ValueError(f"only: the head has no scores that {', '.join(only)} would change")
         return _rounded(fitted)
     pulls = np.array([_PULL_OF_SCALES if name.endswith("_scale") else _PULL_OF_OFFSET for name in searched])
