@@ -4,8 +4,10 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 CONSTRAINTS ?= constraints.txt
-# What is never imported need not be compiled: that takes longer than all that is.
+# What is never imported need not be compiled: that takes longer than all that is. The rest is compiled at its first
+# import, which must be allowed to keep what it makes: else each process compiles torch and transformers anew.
 INSTALL := $(PIP) install --quiet --no-compile --constraint $(CONSTRAINTS)
+unexport PYTHONDONTWRITEBYTECODE
 TORCH := $(shell grep '^torch==' $(CONSTRAINTS))
 SOURCES := setup.cfg pyproject.toml $(CONSTRAINTS)
 
