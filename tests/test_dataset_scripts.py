@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -17,6 +15,7 @@ import datasets
 import pytest
 from huggingface_hub import DatasetCard
 
+from forked_python import run_python
 from hf_corefel import Document
 from hf_corefel.corpora import exporting, read_aida, read_aida_plus, read_dwie, read_gum
 from script_loading import load_script
@@ -265,14 +264,8 @@ def test_download_without_its_files(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 def test_a_script_runs_as_a_program() -> None:
-    done = subprocess.run(
-        [sys.executable, str(SCRIPTS / "dwie.py"), "--help"],
-        env={**os.environ, "PYTHONPATH": str(SCRIPTS.parent / "src")},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    environment = {**os.environ, "PYTHONPATH": str(SCRIPTS.parent / "src")}
+    done = run_python(str(SCRIPTS / "dwie.py"), "--help", env=environment)
     assert done.returncode == 0, done.stderr
     assert "--push-to-hub" in done.stdout and "--download" in done.stdout
 

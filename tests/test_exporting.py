@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +10,7 @@ import pytest
 import torch
 from torch.export import Dim, export, load, save
 
+from forked_python import run_python
 from hf_corefel.pipeline_corefel import load_pipeline
 
 # Two documents of two windows and more: a size of one would be taken for a constant.
@@ -88,6 +87,6 @@ def test_the_bundled_model_is_exported_saved_and_loaded(tmp_path: Path) -> None:
     batch = annotate.processor(others[0])
     with torch.no_grad():
         torch.save((dict(batch), dict(annotate.model(**batch))), tmp_path / "batch.pt")
-    command = [sys.executable, "-c", LOADED, str(tmp_path / "model.pt2"), str(tmp_path / "batch.pt")]
-    subprocess.run(command, check=True, timeout=300)
+    done = run_python("-c", LOADED, str(tmp_path / "model.pt2"), str(tmp_path / "batch.pt"))
+    assert done.returncode == 0, done.stderr
     check_equal(annotate.model, load(tmp_path / "model.pt2").module(), batch)

@@ -6,26 +6,19 @@ What a process has imported it cannot take back, so every order runs in a proces
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from forked_python import TORCH, run_python
+
 SOURCE = Path(__file__).resolve().parents[1] / "src"
 
 
-def run(*code: str) -> None:
-    """Runs the code in a fresh process, which must end well."""
-    done = subprocess.run(
-        [sys.executable, "-c", "\n".join(code)],
-        env={**os.environ, "PYTHONPATH": str(SOURCE), "HF_HUB_OFFLINE": "1"},
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=120,
-        check=False,
-    )
+def run(*code: str, imported: tuple[str, ...] = TORCH) -> None:
+    """Runs the code in a process that has imported nothing that knows of this package; it must end well."""
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE), "HF_HUB_OFFLINE": "1"}
+    done = run_python("-c", "\n".join(code), imported=imported, env=environment)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
 
 
@@ -68,7 +61,7 @@ assert heavy() == ["torch"], heavy()
 
 
 def test_documents_knowledge_bases_scores_and_commands_import_neither_torch_nor_transformers() -> None:
-    run(LIGHT)
+    run(LIGHT, imported=())
 
 
 ORDERS = {
@@ -187,7 +180,7 @@ else:
 
 
 def test_a_broken_torch_breaks_nobody_elses_import() -> None:
-    run(BROKEN)
+    run(BROKEN, imported=())
 
 
 MENDED = """

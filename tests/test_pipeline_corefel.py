@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,7 @@ from datasets import Dataset
 from safetensors.torch import load_file
 from transformers import pipeline
 
+from forked_python import run_python
 from hf_corefel import (
     AnnotatedDocument,
     CorefELModel,
@@ -253,13 +252,7 @@ def test_spawned_process_gives_the_same(tiny_folder: Path, annotate: Any, texts:
         encoding="utf-8",
     )
     path = os.pathsep.join([str(SOURCE), *filter(None, [os.environ.get("PYTHONPATH")])])
-    done = subprocess.run(
-        [sys.executable, str(script), str(tiny_folder), json.dumps(texts)],
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_python(str(script), str(tiny_folder), json.dumps(texts), env={**os.environ, "PYTHONPATH": path})
     assert done.returncode == 0, done.stderr
     _assert_same(json.loads(done.stdout), annotate(texts, batch_size=2))
 

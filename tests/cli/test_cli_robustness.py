@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from forked_python import PACKAGE, run_python
 from hf_corefel.cli import app
 from hf_corefel.documents import AnnotatedDocument, Document
 
@@ -39,10 +40,8 @@ def test_a_file_that_is_too_much_for_memory_does_not_stop_the_others(
 
 
 def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "hf_corefel.cli", *arguments]
-    return subprocess.run(
-        command, env={**os.environ, **environment}, capture_output=True, text=True, check=False, timeout=120
-    )
+    command = ("-m", "hf_corefel.cli", *arguments)
+    return run_python(*command, imported=PACKAGE, env={**os.environ, **environment})
 
 
 @pytest.mark.parametrize("options", [(), ("--json",)])
@@ -113,9 +112,8 @@ def test_json_is_valid_whatever_the_encoding_of_standard_output(
     file = tmp_path / "text.txt"
     file.write_text(text, encoding="utf-8")
     for encoding in ("cp1252", "utf-8"):
-        command = [sys.executable, "-m", "hf_corefel.cli", "annotate", str(file), "--model", str(tiny_folder), *options]
-        environment = {**os.environ, "PYTHONIOENCODING": encoding}
-        done = subprocess.run(command, env=environment, capture_output=True, check=True, timeout=120)
-        found = json.loads(done.stdout.decode("ascii" if encoding == "cp1252" else "utf-8"))
+        done = run("annotate", str(file), "--model", str(tiny_folder), *options, PYTHONIOENCODING=encoding)
+        assert done.stdout.isascii() is (encoding == "cp1252")
+        found = json.loads(done.stdout)
         assert (found[0] if isinstance(found, list) else found)["text"] == text
-        assert ("\u2603".encode() in done.stdout) is (encoding == "utf-8")
+        assert ("\u2603" in done.stdout) is (encoding == "utf-8")

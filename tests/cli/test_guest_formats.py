@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from forked_python import run_python
 from format_documents import content, gold
 from hf_corefel import Cluster, Document, Mention
 from hf_corefel.cli import app
@@ -123,14 +124,7 @@ def test_formats_of_an_installed_package(folder: Path, tiny_folder: Path) -> Non
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), *sys.path]), "COLUMNS": "400"}
 
     def command(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "hf_corefel.cli", *arguments],
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        return run_python("-m", "hf_corefel.cli", *arguments, env=environment)
 
     done = command("annotate", "text.txt", "--model", str(tiny_folder), "-o", "out.mentions", "--quiet")
     assert (done.returncode, done.stderr) == (0, "")

@@ -6,7 +6,6 @@ import gzip
 import json
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from forked_python import run_python
 from hf_corefel import AnnotatedDocument, Cluster, Document, Mention
 from hf_corefel.metrics import evaluate
 from little_runs import BASE, FILES
@@ -52,9 +52,8 @@ def test_a_killed_queue_goes_on_where_it_was(
     assert RUN.main(calm) == 0
     # A local model takes the same way as a global one, so one of them is killed.
     killed = tiny_queue("killed", "tiny-global-3", "tiny-by_risk-3")
-    command = [sys.executable, "-c", KILLED, *killed, "--save-every", "0"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300)
+    ended = run_python("-c", KILLED, *killed, "--save-every", "0", cwd=ROOT, env=environment)
     assert ended.returncode == -signal.SIGKILL, ended.stderr
     results = tmp_path / "killed" / "results"
     assert list(results.rglob("run.json")) == []

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 import torch
 
+from forked_python import run_python
 from hf_corefel import CorefELConfig, CorefELModel
 from hf_corefel.heads import HEADS, EdgeScores, GoldClustering, HeadOption, LocalHead
 from hf_corefel.hub import model_card
@@ -77,15 +78,8 @@ def trained(
 
 def new_process(path: list[Path], *lines: str) -> subprocess.CompletedProcess[str]:
     """A fresh process that finds packages in the folders too."""
-    return subprocess.run(
-        [sys.executable, "-W", "error::UserWarning", "-c", "\n".join(lines)],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, [ROOT / "src", *path]))},
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=120,
-        check=False,
-    )
+    code = "\n".join(["import warnings; warnings.simplefilter('error', UserWarning)", *lines])
+    return run_python("-c", code, env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, [ROOT / "src", *path]))})
 
 
 def in_new_process(path: list[Path], *lines: str) -> str:

@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from forked_python import run_python
+
 HERE = Path(__file__).parent
 SOURCE = HERE.parents[1] / "src"
 
@@ -119,12 +121,6 @@ def run_script(environment: Callable[..., dict[str, str]]) -> Callable[..., subp
     """Runs a script of Python in a process of its own."""
 
     def run(code: str, *arguments: Any, **changes: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-c", code, *map(str, arguments)],
-            env=environment(**changes),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        return run_python("-c", code, *map(str, arguments), env=environment(**changes))
 
     return run

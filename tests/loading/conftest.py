@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+import forked_python
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 TEXT = "Anna Berg met Carl Moss in Oslo. Berg praised Moss."
@@ -50,15 +51,7 @@ def edit(path: Path, **fields: Any) -> None:
     path.write_text(json.dumps(content), encoding="utf-8")
 
 
-def run_python(code: str, *arguments: str, given: str = "", timeout: float = 300) -> subprocess.CompletedProcess[str]:
+def run_python(code: str, *arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
     """Runs code in a process of its own, with lines on its standard input."""
-    return subprocess.run(
-        [sys.executable, "-c", code, *arguments],
-        input=given,
-        env={**os.environ, "PYTHONPATH": str(SOURCE), "HF_HUB_OFFLINE": "1"},
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=timeout,
-        check=False,
-    )
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE), "HF_HUB_OFFLINE": "1"}
+    return forked_python.run_python("-c", code, *arguments, input=given, env=environment)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+import forked_python
 
 from .conftest import SOURCE, TEXT, edit, run_python
 
@@ -266,15 +266,9 @@ def test_documents_on_standard_input_are_no_answers(spoilt: Path, mark: Path, tm
             *("--model", str(folder)),
         ],
     }
-    done = subprocess.run(
-        [sys.executable, "-m", "hf_corefel.cli", *commands[kind]],
-        input=f"{json.dumps({'text': TEXT})}\n{ANSWERS}",
-        env={**os.environ, "PYTHONPATH": str(SOURCE), "HF_HUB_OFFLINE": "1"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    given = f"{json.dumps({'text': TEXT})}\n{ANSWERS}"
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE), "HF_HUB_OFFLINE": "1"}
+    done = forked_python.run_python("-m", "hf_corefel.cli", *commands[kind], input=given, env=environment)
     assert (done.returncode, done.stdout) == (1, "")
     assert "tokenizer_config.json: auto_map names code to run ('evil.Tokenizer')" in done.stderr
     assert "[y/N]" not in done.stderr and "Traceback" not in done.stderr

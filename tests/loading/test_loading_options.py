@@ -7,8 +7,6 @@ import io
 import logging
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,6 +18,7 @@ import transformers
 from transformers import AutoProcessor, pipeline
 from transformers.utils import logging as transformers_logging
 
+from forked_python import run_python
 from hf_corefel import CorefELConfig, CorefELModel, CorefELProcessor, KnowledgeBase
 from hf_corefel.pipeline_corefel import CorefELPipeline, load_pipeline
 from hf_corefel.utils.progress import bars_are_shown, progress_bar
@@ -183,13 +182,8 @@ import {"hf_corefel, transformers" if said else "transformers, hf_corefel"}
 model = hf_corefel.CorefELModel.from_encoder({str(tiny_encoder)!r}, window_size=16, head="standalone_coref")
 model.set_head("global")
 """
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "TRANSFORMERS_VERBOSITY": verbosity},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = run_python("-c", code, env={**os.environ, "TRANSFORMERS_VERBOSITY": verbosity})
+    assert done.returncode == 0, done.stderr
     assert ("never trained" in done.stderr) is said, done.stderr
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from forked_python import PACKAGE, run_python
 
 from .conftest import SOURCE, TEXT
 
@@ -112,15 +112,9 @@ Outcomes = dict[str, dict[str, int]]
 def tamper(saved: Path, folder: Path, names: list[str], **counts: int) -> dict[str, Outcomes]:
     """How often what came of flipped bits, zeroed blocks and cuts of each file."""
     shutil.copytree(saved, folder)
-    done = subprocess.run(
-        [sys.executable, "-c", TAMPERING, str(folder), json.dumps(names), TEXT, json.dumps(counts)],
-        env={**os.environ, "PYTHONPATH": str(SOURCE), "HF_HUB_OFFLINE": "1"},
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=1200,
-        check=False,
-    )
+    arguments = [str(folder), json.dumps(names), TEXT, json.dumps(counts)]
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE), "HF_HUB_OFFLINE": "1"}
+    done = run_python("-c", TAMPERING, *arguments, imported=PACKAGE, env=environment, timeout=1200)
     assert done.returncode == 0, done.stderr
     result: dict[str, Outcomes] = json.loads(done.stdout.splitlines()[-1])
     return result

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +15,7 @@ import torch
 from transformers import Trainer, TrainerCallback
 
 import hf_corefel
+from forked_python import run_python
 from hf_corefel import CorefELModel, CorefELTrainer, Document
 from hf_corefel.training import BrokenCheckpointError
 from hf_corefel.training.checkpoints import (
@@ -310,14 +310,8 @@ def _ways(
     (folder / "documents.json").write_text(json.dumps([document.to_dict() for document in documents]))
     (folder / "ways.json").write_text(json.dumps(ways))
     source = str(Path(hf_corefel.__file__).parents[1])
-    done = subprocess.run(
-        [sys.executable, str(SCRIPT), str(folder)],
-        env={**os.environ, "PYTHONPATH": source, "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
+    environment = {**os.environ, "PYTHONPATH": source, "OMP_NUM_THREADS": "1"}
+    done = run_python(str(SCRIPT), str(folder), env=environment, timeout=600)
     assert done.returncode == 0, done.stderr
     results = json.loads(done.stdout)
     assert results.pop("calm") == {"status": 0, "error": None, "left": ["checkpoint-4"]}
