@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import os
 import re
 import sys
@@ -21,6 +22,14 @@ os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
 # The last bits of a sum depend on the number of threads, and forked workers have one. It is faster, too: the tests run
 # in several processes.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+def pytest_collection_finish() -> None:
+    """Keeps the garbage collector from going through all that was imported, which Accelerate asks of it in each
+    training: of the objects of torch and transformers that takes longer than two steps of a tiny model.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -10,6 +10,7 @@ how resuming ended, and whether the weights are then those of a training that no
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import resource
@@ -119,6 +120,7 @@ def main() -> None:
     folder = Path(sys.argv[1])
     torch.set_num_threads(1)
     parts = [kind.from_pretrained(folder / "model") for kind in (CorefELModel, CorefELProcessor)]
+    gc.freeze()  # else each training has it go through all that was imported
 
     def run(name: str, disturb: Callable[[], None] | None) -> dict[str, Any]:
         output = folder / name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import math
 import sys
@@ -95,6 +96,7 @@ def sharded_gradients(scenario: dict[str, Any]) -> dict[str, Tensor]:
 
 if __name__ == "__main__":
     folder = Path(sys.argv[1])
+    gc.freeze()  # else each training has it go through all that was imported
     scenarios = json.loads((folder / "scenarios.json").read_text(encoding="utf-8"))
     results = {name: run(scenario) for name, scenario in scenarios.items()}
     results["sharded"] = sharded_gradients(scenarios["sharding"])

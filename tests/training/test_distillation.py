@@ -292,7 +292,7 @@ def test_text_without_gold_needs_a_teacher(
 # Training ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("head", ["global", "local"])
+@pytest.mark.parametrize("head", ["global", pytest.param("local", marks=pytest.mark.slow)])
 def test_pupil_comes_to_agree_with_its_teacher(
     make_taught: MakeTrainer,
     tiny_trained: Callable[[str], CorefELModel],
