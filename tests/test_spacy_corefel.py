@@ -5,15 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 pytest.importorskip("spacy")
 
 import spacy
+import torch
 from spacy.language import Language
 
 import hf_corefel.spacy_corefel  # noqa: F401  (tells spaCy the name where no installed package does)
-from hf_corefel import load_pipeline
+from hf_corefel import KnowledgeBase, load_pipeline
 
 TEXTS = ["Anna Berg met Carl Moss in Oslo. Berg praised Moss.", "", "The mayor of Bergen met the coach.", "Norway won."]
 
@@ -85,3 +87,18 @@ def test_entities_of_before_stay_when_asked_to(tiny_folder: Path) -> None:
 def test_wrong_options_are_named() -> None:
     with pytest.raises(ValueError, match="alignment_mode: expected one of expand, contract, strict"):
         spacy.blank("en").add_pipe("coref_el", config={"alignment_mode": "nearest"})
+    with pytest.raises(ValueError, match="options: model is a field of its own beside options"):
+        spacy.blank("en").add_pipe("coref_el", config={"options": {"model": "some/model"}})
+
+
+def test_a_knowledge_base_of_ones_own(tiny_folder: Path, tmp_path: Path) -> None:
+    vectors = {"E7": np.ones(8, dtype=np.float32)}  # as wide as those of the model's knowledge base
+    KnowledgeBase.build([("Carl Moss", [("E7", 1.0)])], vectors=vectors).save_pretrained(tmp_path / "kb")
+    language = spacy.blank("en")
+    options = {"knowledge_base": str(tmp_path / "kb"), "dtype": "bfloat16"}
+    language.add_pipe("coref_el", config={"model": str(tiny_folder), "device": "cpu", "options": options})
+    language.to_disk(tmp_path / "saved")
+    for pipe in (language, spacy.load(tmp_path / "saved")):
+        assert {ent.kb_id_ for ent in pipe(TEXTS[0]).ents if ent.kb_id_} == {"E7"}
+        component: Any = pipe.get_pipe("coref_el")
+        assert component._annotator().model.dtype == torch.bfloat16

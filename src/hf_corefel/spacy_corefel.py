@@ -55,6 +55,11 @@ class CorefELComponent:
         alignment_mode: What becomes of mentions that cut a token.
         set_ents: Whether ``doc.ents`` are set; the ones of components before are replaced then.
         parameters: Parameters of the pipeline's call, such as ``{"min_probability": 0.5}``.
+        options: Further arguments of `load_pipeline`, such as ``{"knowledge_base": "my_kb", "dtype": "bfloat16"}``.
+
+    Raises:
+        ValueError: When a value is none of those that it may be; the message names the field. What is wrong with
+            ``model`` or ``options`` is said when the first document comes.
     """
 
     def __init__(
@@ -66,13 +71,18 @@ class CorefELComponent:
         alignment_mode: str = "expand",
         set_ents: bool = True,
         parameters: dict[str, Any] | None = None,
+        options: dict[str, Any] | None = None,
     ) -> None:
         if alignment_mode not in _MODES:
             raise ValueError(f"alignment_mode: expected one of {', '.join(_MODES)}, got {alignment_mode!r}")
         if not isinstance(batch_size, int) or batch_size < 1:
             raise ValueError(f"batch_size: expected a whole number from 1, got {batch_size!r}")
         self.model, self.device, self.batch_size = model, device, batch_size
-        self.alignment_mode, self.set_ents, self.parameters = alignment_mode, set_ents, dict(parameters or {})
+        self.alignment_mode, self.set_ents = alignment_mode, set_ents
+        self.parameters, self.options = dict(parameters or {}), dict(options or {})
+        for name in ("model", "device"):
+            if name in self.options:
+                raise ValueError(f"options: {name} is a field of its own beside options; say it there")
         self._pipeline: CorefELPipeline | None = None
 
     def __call__(self, doc: Doc) -> Doc:
@@ -104,7 +114,7 @@ class CorefELComponent:
             from .pipeline_corefel import load_pipeline
 
             placed: dict[str, Any] = {} if self.device is None else {"device": self.device}
-            self._pipeline = load_pipeline(self.model, **placed)
+            self._pipeline = load_pipeline(self.model, **placed, **self.options)
         return self._pipeline
 
     # Configuration says all there is: a saved pipeline names its model, as its config.cfg does, and has no weights.
@@ -134,6 +144,7 @@ class CorefELComponent:
         "alignment_mode": "expand",
         "set_ents": True,
         "parameters": {},
+        "options": {},
     },
 )
 def make_coref_el(
@@ -145,6 +156,7 @@ def make_coref_el(
     alignment_mode: str,
     set_ents: bool,
     parameters: dict[str, Any],
+    options: dict[str, Any],
 ) -> CorefELComponent:
     """Return the component of the name ``coref_el``; the arguments are those of `CorefELComponent`."""
     return CorefELComponent(
@@ -154,4 +166,5 @@ def make_coref_el(
         alignment_mode=alignment_mode,
         set_ents=set_ents,
         parameters=parameters,
+        options=options,
     )
