@@ -170,6 +170,26 @@ def controls(annotate: Annotate, split: str) -> list[Figure]:
     return [*figures, Figure("  not linked in the plain version", len(new), 2 * len(rows))]
 
 
+def acronyms(annotate: Annotate, split: str) -> list[Figure]:
+    """Count the acronyms spelled like ordinary words that are mentions, and stressed words in capitals that are one."""
+    rows = read("acronyms", split)
+    missed, wrong = [], []
+    for row, document in zip(rows, annotate([row["text"] for row in rows]), strict=True):
+        begin, end = places(row["name"], row["text"])[0]
+        found = {re.sub(r"^(The|the|A|An) ", "", m.text or "") for c in document.clusters for m in c.mentions}
+        if row["is_name"] and row["name"] not in found:
+            missed.append(described(document))
+        around = [m for c in document.clusters for m in c.mentions if m.begin < end and begin < m.end]
+        if not row["is_name"] and around:
+            wrong.append(described(document))
+    names = sum(row["is_name"] for row in rows)
+    right = names - len(missed)
+    return [
+        Figure("acronyms spelled like a word, found", right, names, "at least 80 %", right >= 0.8 * names, missed),
+        Figure("stressed words taken for a name", len(wrong), len(rows) - names, "none", not wrong, wrong),
+    ]
+
+
 def hyphenated(text: str) -> str:
     """Return the text in lines of 40 characters, words of ten letters and more broken where a line is full."""
     lines = [""]
@@ -261,6 +281,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         honorifics(annotate, options.split),
         ambiguous(annotate, options.split, pipe.processor.knowledge_base),
         controls(annotate, options.split),
+        acronyms(annotate, options.split),
         forms(annotate, texts),
     ):
         for figure in figures:

@@ -8,11 +8,14 @@
         --dump enwiki.xml.bz2 --out context.jsonl
     python experiments/write_passages.py --kind kinds --knowledge-base kb/ --aliases dwie_alias.jsonl.gz \
         --out kinds.jsonl
+    python experiments/write_passages.py --kind acronyms --knowledge-base kb/ --data-dir path/to/DWIE \
+        --out acronyms.jsonl
 
 - ``stories``: strangers by first names, last names and titles, in sentences and with names written for this purpose;
 - ``honorifics``: DWIE's training articles with "Mr.", "Dr." or a role before later last names;
 - ``forms``: DWIE's training articles in lower case, in capitals, in short lines, with Markdown, as lists;
 - ``kinds``: rivers, clubs and universities that are called as a city is, in sentences written for this purpose;
+- ``acronyms``: DWIE's training articles with acronyms that are spelled like ordinary words, such as WHO;
 - ``context``: Wikipedia's sentences about things whose names have several meanings; only those mentions are given.
 
 Test articles are left out, and those for development. The same options give the same passages.
@@ -28,12 +31,14 @@ import random
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 # The scripts beside this one, also where this one is loaded by its path.
 sys.path.insert(0, str(Path(__file__).parent))
 
 import replace_names
+from acronym_passages import acronym_passages
 from context_passages import contexts_of_descriptions, contexts_of_dump
 from kind_passages import kind_passages
 from passage_edits import TITLE, Edit, edited, in_another_form, part_of
@@ -59,6 +64,7 @@ COMMON_TITLES = {
 # Before how many later last names a title is put, and how many of these titles are roles.
 TITLE_SHARE, ROLE_SHARE = 0.75, 0.2
 READING = Path(__file__).parent / "reading"
+KINDS = ("stories", "honorifics", "forms", "context", "kinds", "acronyms")
 
 
 def reserved_names() -> set[str]:
@@ -76,6 +82,12 @@ def reserved_readings() -> set[tuple[str, str]]:
     """Return the names with their entities that the measuring texts of the test split ask for."""
     rows = map(json.loads, (READING / "ambiguous.jsonl").read_text(encoding="utf-8").splitlines())
     return {(row["name"], entity) for row in rows if row["split"] == "test" for entity in row["entities"]}
+
+
+def reserved_acronyms() -> set[str]:
+    """Return the acronyms that the measuring texts of the test split ask for."""
+    rows = map(json.loads, (READING / "acronyms.jsonl").read_text(encoding="utf-8").splitlines())
+    return {row["name"] for row in rows if row["split"] == "test"}
 
 
 def training_articles(folder: Path) -> Iterator[tuple[Document, list[replace_names.Entity]]]:
@@ -193,6 +205,9 @@ def passages_of_articles(folder: Path, kind: str, copies: int, words: tuple[int,
                 passage = part_of(document, begin, end, f"{document.id}.{copy}.{number}")
                 if not passage.clusters or len(passage.text.split()) > words[1]:
                     continue
+                if kind == "acronyms":
+                    yield from both_scopes(passage, entities, begin)
+                    continue
                 changed = (
                     titled(passage, entities, document.text, begin, rng)
                     if kind == "honorifics"
@@ -202,10 +217,25 @@ def passages_of_articles(folder: Path, kind: str, copies: int, words: tuple[int,
                     yield changed
 
 
+def both_scopes(passage: Document, entities: Sequence[replace_names.Entity], start: int) -> Iterator[Document]:
+    """Yield the passage under the scope ``named``, and its things that are entities under that scope.
+
+    Args:
+        passage: Its mentions are annotated as names.
+        entities: Those of the whole article.
+        start: Where the passage begins there.
+    """
+    yield passage
+    things = {(b - start, e - start) for entity in entities if "entity" in entity.types for b, e in entity.mentions}
+    clusters = [c for c in passage.clusters or [] if any(m.offsets in things for m in c.mentions)]
+    if clusters:
+        yield replace(passage, id=f"{passage.id}.entities", clusters=clusters, mention_scope="entities")
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write the passages of one kind, in an order drawn once, so that the first ones are a fair sample."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kind", choices=("stories", "honorifics", "forms", "context", "kinds"), required=True)
+    parser.add_argument("--kind", choices=KINDS, required=True)
     parser.add_argument("--data-dir", type=Path, help="DWIE in its official JSON, with content")
     parser.add_argument("--knowledge-base", type=Path, help="folder of a saved KnowledgeBase")
     parser.add_argument("--descriptions", type=Path, help='{"entity", "key", "text"} lines, .jsonl[.gz]')
@@ -220,7 +250,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="documents, .jsonl[.gz]")
     options = parser.parse_args(arguments)
     kb = None if options.knowledge_base is None else KnowledgeBase.from_pretrained(options.knowledge_base)
-    if kb is None and options.kind in ("stories", "context", "kinds"):
+    if kb is None and options.kind in ("stories", "context", "kinds", "acronyms"):
         parser.error("--knowledge-base: it is needed to tell what a name may stand for")
     documents: list[Document] = []
     if options.kind == "stories":
@@ -246,7 +276,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
             documents += contexts_of_dump(dump, kb, options.words[1])
     else:
         words = (options.words[0], options.words[1])
-        documents += passages_of_articles(options.data_dir, options.kind, options.copies, words, options.seed)
+        made = passages_of_articles(options.data_dir, options.kind, options.copies, words, options.seed)
+        if options.kind == "acronyms":
+            assert kb is not None
+            made = acronym_passages(list(made), kb, options.seed, reserved_acronyms())
+        documents += made
     random.Random(f"{options.seed} order").shuffle(documents)
     print(f"{write_jsonl(options.out, documents[: options.limit])} passages")
 

@@ -48,7 +48,12 @@ def test_rows_are_sound(script: ModuleType) -> None:
             texts[row["plain"]] += 1
             plain = re.sub(r"\W", "", row["plain"]).upper()
             assert row["capitals"].isupper() and re.sub(r"\W", "", row["capitals"]) == plain, row
-    assert max(texts.values()) == 1 and sum(texts.values()) == 92 + 56 + 86 + 124
+        for row in script.read("acronyms", split):
+            texts[row["text"]] += 1
+            assert row["name"].isupper() and len(script.places(row["name"], row["text"])) == 1, row
+    assert max(texts.values()) == 1 and sum(texts.values()) == 92 + 56 + 86 + 124 + 32
+    dev, test = ({row["name"] for row in script.read("acronyms", split) if row["is_name"]} for split in ("dev", "test"))
+    assert dev & test == set()
     dev, test = ({n for row in script.read("first_names", split) for n in row["names"]} for split in ("dev", "test"))
     assert dev & test == set()
 
@@ -108,6 +113,20 @@ def test_ambiguous_names(script: ModuleType, monkeypatch: pytest.MonkeyPatch) ->
     right, hard, known = script.ambiguous(lambda texts: found, "dev", kb)
     assert (right.count, right.total, hard.count, hard.total, known.count) == (2, 4, 1, 3, 4)
     assert right.failures[0].startswith("Lyon = Lyon, wanted Lyon_F.C.")
+
+
+def test_acronyms_and_stressed_words(script: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = ["The WHO met.", "The WHO met.", "See WHO met.", "See WHO met."]
+    rows_in_files(script, monkeypatch, *({"text": t, "name": "WHO", "is_name": t[0] == "T"} for t in texts))
+    found = [
+        document(texts[0], ("WHO", ["The WHO"])),
+        document(texts[1], (None, ["WHO met"])),
+        document(texts[2]),
+        document(texts[3], (None, ["See WHO"])),
+    ]
+    names, stressed = script.acronyms(lambda texts: found, "dev")
+    assert (names.count, names.total, names.met) == (1, 2, False)
+    assert (stressed.count, stressed.total, stressed.met) == (1, 2, False)
 
 
 def test_new_links_of_common_words(script: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
