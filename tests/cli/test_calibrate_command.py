@@ -105,3 +105,13 @@ def test_a_corpus_is_asked_for_the_mentions_that_it_annotates(
         code, _, error = run(tmp_path / "corpus", "--model", folder, "--split", "all")
         assert code == 1 and error.endswith("seen\n")
     assert told == ["all", None]
+
+    # The caller may say another scope, which documents with one of their own do not take.
+    asked = "--model", tmp_path / "scoped", "--mention-scope", "entities"
+    run(tmp_path / "corpus", *asked, "--split", "all")
+    write_jsonl(tmp_path / "corpus.jsonl", [Document("Oslo."), Document("Oslo.", mention_scope="all")])
+    run(tmp_path / "corpus.jsonl", *asked)
+    assert told[2:] == ["entities", "entities", "all"]
+    for folder, scope, has in ((tmp_path / "scoped", "named", "are all, entities"), (tiny_folder, "all", "has none")):
+        code, _, error = run(tmp_path / "corpus", "--model", folder, "--mention-scope", scope)
+        assert code == 1 and f"--mention-scope: there is no scope {scope}; the model" in error and has in error

@@ -13,6 +13,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from .annotate import MentionScope
 from .messages import fail, say, warnings_as_messages
 from .options import (
     EntityMapOption,
@@ -66,6 +67,13 @@ def calibrate(
         typer.Option("--leave-one-out", help="Also fit to all corpora but one, and measure on that one, for each."),
     ] = False,
     split: Annotated[str, typer.Option(help="The part of corpora in folders.")] = "validation",
+    mention_scope: Annotated[
+        MentionScope | None,
+        typer.Option(
+            help="Mentions to look for where a document does not say it, and in corpora in folders, whose gold has the "
+            "same where a corpus has both; what they annotate if left out, and the model's default for documents."
+        ),
+    ] = None,
     limit: Annotated[
         int | None, typer.Option(min=1, help="Documents of a corpus, at most: always the same ones, drawn by chance.")
     ] = None,
@@ -106,7 +114,12 @@ def calibrate(
             access: dict[str, Any] = {**hub_access(revision, token), "trust_remote_code": trust_remote_code}
             base = None if knowledge_base is None else knowledge_base_folder(knowledge_base, token=token)
             pipeline = load_pipeline(model, knowledge_base=base, **access)
-            documents = _read_corpora(corpora, split, limit, pipeline.processor.settings.scope_names)
+            known = pipeline.processor.settings.scope_names
+            if mention_scope is not None and mention_scope.value not in known:
+                has = f"the model's are {', '.join(known)}" if known else "the model has none"
+                raise ValueError(f"--mention-scope: there is no scope {mention_scope.value}; {has}")
+            scope = None if mention_scope is None else mention_scope.value
+            documents = _read_corpora(corpora, split, limit, known, scope)
             maps: list[Any] = [*map(map_place, entity_map or ()), pipeline.processor.knowledge_base]
             with ProgressBar("Calibrating", None, shown=not quiet) as progress:
                 found = calibrate_corpora(
@@ -133,7 +146,9 @@ def calibrate(
         say(f"written to {out}")
 
 
-def _read_corpora(places: Sequence[str], split: str, limit: int | None, scopes: Sequence[str]) -> dict[str, list[Any]]:
+def _read_corpora(
+    places: Sequence[str], split: str, limit: int | None, scopes: Sequence[str], wanted: str | None
+) -> dict[str, list[Any]]:
     """The documents by the name of their corpus, which is that of its file or folder."""
     import random
 
@@ -143,7 +158,9 @@ def _read_corpora(places: Sequence[str], split: str, limit: int | None, scopes: 
     for place in places:
         path = Path(place)
         is_file = path.is_file() and path.name.removesuffix(".gz").endswith((".jsonl", ".json"))
-        documents = list(read_jsonl(path)) if is_file else _read_corpus(path, split, scopes)
+        documents = list(read_jsonl(path)) if is_file else _read_corpus(path, split, scopes, wanted)
+        if wanted is not None:
+            documents = [d if d.mention_scope else replace(d, mention_scope=wanted) for d in documents]
         if limit is not None and len(documents) > limit:
             documents = random.Random(0).sample(documents, limit)
         name = path.name.removesuffix(".gz").removesuffix(".jsonl").removesuffix(".json") or place
@@ -153,13 +170,14 @@ def _read_corpora(places: Sequence[str], split: str, limit: int | None, scopes: 
     return found
 
 
-def _read_corpus(path: Path, split: str, scopes: Sequence[str]) -> list[Any]:
-    """The documents of a corpus, under the scope of the mentions that it annotates where the model knows it."""
+def _read_corpus(path: Path, split: str, scopes: Sequence[str], wanted: str | None) -> list[Any]:
+    """The documents of a corpus, under the scope that is wanted or that it annotates, where the model knows it."""
     from ..corpora import CORPORA, detect_format, read_gold
 
     corpus = detect_format(path)
-    scope: Any = CORPORA[corpus].scopes[0]
-    gold = read_gold(path, split, mention_scope=scope, corpus_format=corpus)
+    scope: Any = wanted or CORPORA[corpus].scopes[0]
+    kinds: Any = "all" if scope == "all" else "named"
+    gold = read_gold(path, split, mention_scope=kinds, corpus_format=corpus)
     return [replace(document, mention_scope=scope) if scope in scopes else document for document in gold]
 
 
