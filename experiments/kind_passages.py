@@ -6,7 +6,8 @@ import json
 import math
 import random
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
 
 from context_passages import given
 from stories import FOLDER, choose
@@ -32,6 +33,26 @@ def kind_passages(
         reserved: Names with their entities that measuring texts keep for themselves.
     """
     kinds = json.loads((FOLDER / "kinds.json").read_text(encoding="utf-8"))
+    named = named_by_kind(kinds, surfaces, kb, reserved)
+    # A city is meant by its name where a river, a club or a university may be meant too.
+    others = {
+        surface for kind in ("river", "club", "national team", "university", "town") for surface, _ in named[kind]
+    }
+    named["parent"] = [pair for pair in named["parent"] if pair[0] in others]
+    minor = [kind for kind in named if kind != "parent" and named[kind]]
+    # Gods are few and clubs many: something between one share for each kind and one for each name.
+    weights = [math.sqrt(len(named[kind])) for kind in minor]
+    for number in range(count):
+        rng = random.Random(f"{seed} kind {number}")
+        kind = "parent" if named["parent"] and rng.random() < LIKELIEST_SHARE else rng.choices(minor, weights)[0]
+        surface, entity = rng.choice(named[kind])
+        yield passage(kinds[kind]["sentences"], surface, entity, rng, f"kind.{kind}.{entity}.{number}")
+
+
+def named_by_kind(
+    kinds: Mapping[str, Any], surfaces: Sequence[str], kb: KnowledgeBase, reserved: Collection[tuple[str, str]] = ()
+) -> dict[str, list[tuple[str, str]]]:
+    """Return, for each kind, the surfaces of several meanings with an entity of that kind that they may stand for."""
     named: dict[str, list[tuple[str, str]]] = {kind: [] for kind in kinds}
     for surface in sorted(set(surfaces)):
         candidates = kb.candidates(surface)
@@ -46,19 +67,7 @@ def kind_passages(
                 is_parent = kind == "parent"
                 if re.search(rules["entity"], candidate.entity) and is_parent == (candidate.entity == likeliest):
                     named[kind].append(pair)
-    # A city is meant by its name where a river, a club or a university may be meant too.
-    others = {
-        surface for kind in ("river", "club", "national team", "university", "town") for surface, _ in named[kind]
-    }
-    named["parent"] = [pair for pair in named["parent"] if pair[0] in others]
-    minor = [kind for kind in named if kind != "parent" and named[kind]]
-    # Gods are few and clubs many: something between one share for each kind and one for each name.
-    weights = [math.sqrt(len(named[kind])) for kind in minor]
-    for number in range(count):
-        rng = random.Random(f"{seed} kind {number}")
-        kind = "parent" if named["parent"] and rng.random() < LIKELIEST_SHARE else rng.choices(minor, weights)[0]
-        surface, entity = rng.choice(named[kind])
-        yield passage(kinds[kind]["sentences"], surface, entity, rng, f"kind.{kind}.{entity}.{number}")
+    return named
 
 
 def passage(templates: Sequence[str], surface: str, entity: str, rng: random.Random, name: str) -> Document:

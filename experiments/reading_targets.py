@@ -1,4 +1,4 @@
-"""Print how well a model reads strangers, titles, ambiguous names, capitals and broken lines, each beside its target.
+"""Print how well a model reads strangers, titles, names of several meanings, capitals and broken lines, with targets.
 
     python experiments/reading_targets.py --model path/to/checkpoint --split test --details
 
@@ -190,6 +190,45 @@ def acronyms(annotate: Annotate, split: str) -> list[Figure]:
     ]
 
 
+def namesakes(annotate: Annotate, split: str) -> list[Figure]:
+    """Count the texts about two of one name in which each of the two has all of its marked places and no other.
+
+    ``[a Bush] and [b Laura Bush]`` marks places of ``a`` and of ``b``; a mention that ends with a place is found there.
+    """
+    rows = read("namesakes", split)
+    marked = [unmarked(row["text"]) for row in rows]
+    wrong, apart = [], 0
+    for (_, places_of), document in zip(marked, annotate([text for text, _ in marked]), strict=True):
+        found = {key: [cluster_at(document, place) for place in places] for key, places in places_of.items()}
+        is_apart = not set.intersection(*map(set, found.values())) - {None}
+        apart += is_apart
+        if not is_apart or not all(len(set(numbers)) == 1 and None not in numbers for numbers in found.values()):
+            wrong.append(described(document))
+    right = len(rows) - len(wrong)
+    return [
+        Figure("two of one name, all places right", right, len(rows), "at least 70 %", right >= 0.7 * len(rows), wrong),
+        Figure("  never in one cluster", apart, len(rows)),
+    ]
+
+
+def cluster_at(document: AnnotatedDocument, place: tuple[int, int]) -> int | None:
+    """Return the number of the cluster whose mention ends where the place ends, the one that begins nearest to it."""
+    begin, end = place
+    found = [(abs(m.begin - begin), n) for n, c in enumerate(document.clusters) for m in c.mentions if m.end == end]
+    return min(found)[1] if found else None
+
+
+def unmarked(text: str) -> tuple[str, dict[str, list[tuple[int, int]]]]:
+    """Return a text without its marks, and the places of each mark."""
+    found: dict[str, list[tuple[int, int]]] = {}
+    plain, position = "", 0
+    for mark in re.finditer(r"\[(\w) ([^\]]+)\]", text):
+        plain += text[position : mark.start()]
+        found.setdefault(mark.group(1), []).append((len(plain), len(plain) + len(mark.group(2))))
+        plain, position = plain + mark.group(2), mark.end()
+    return plain + text[position:], found
+
+
 def hyphenated(text: str) -> str:
     """Return the text in lines of 40 characters, words of ten letters and more broken where a line is full."""
     lines = [""]
@@ -282,6 +321,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         ambiguous(annotate, options.split, pipe.processor.knowledge_base),
         controls(annotate, options.split),
         acronyms(annotate, options.split),
+        namesakes(annotate, options.split),
         forms(annotate, texts),
     ):
         for figure in figures:

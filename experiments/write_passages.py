@@ -10,12 +10,15 @@
         --out kinds.jsonl
     python experiments/write_passages.py --kind acronyms --knowledge-base kb/ --data-dir path/to/DWIE \
         --out acronyms.jsonl
+    python experiments/write_passages.py --kind namesakes --knowledge-base kb/ --data-dir path/to/DWIE \
+        --aliases dwie_alias.jsonl.gz --out namesakes.jsonl
 
 - ``stories``: strangers by first names, last names and titles, in sentences and with names written for this purpose;
 - ``honorifics``: DWIE's training articles with "Mr.", "Dr." or a role before later last names;
 - ``forms``: DWIE's training articles in lower case, in capitals, in short lines, with Markdown, as lists;
 - ``kinds``: rivers, clubs and universities that are called as a city is, in sentences written for this purpose;
 - ``acronyms``: DWIE's training articles with acronyms that are spelled like ordinary words, such as WHO;
+- ``namesakes``: two people, a club and its city, or a stranger and a town, of one name in one text;
 - ``context``: Wikipedia's sentences about things whose names have several meanings; only those mentions are given.
 
 Test articles are left out, and those for development. The same options give the same passages.
@@ -41,6 +44,7 @@ import replace_names
 from acronym_passages import acronym_passages
 from context_passages import contexts_of_descriptions, contexts_of_dump
 from kind_passages import kind_passages
+from namesake_passages import namesake_passages
 from passage_edits import TITLE, Edit, edited, in_another_form, part_of
 from stories import PRONOUNS, read_world, stories
 
@@ -64,7 +68,7 @@ COMMON_TITLES = {
 # Before how many later last names a title is put, and how many of these titles are roles.
 TITLE_SHARE, ROLE_SHARE = 0.75, 0.2
 READING = Path(__file__).parent / "reading"
-KINDS = ("stories", "honorifics", "forms", "context", "kinds", "acronyms")
+KINDS = ("stories", "honorifics", "forms", "context", "kinds", "acronyms", "namesakes")
 
 
 def reserved_names() -> set[str]:
@@ -88,6 +92,13 @@ def reserved_acronyms() -> set[str]:
     """Return the acronyms that the measuring texts of the test split ask for."""
     rows = map(json.loads, (READING / "acronyms.jsonl").read_text(encoding="utf-8").splitlines())
     return {row["name"] for row in rows if row["split"] == "test"}
+
+
+def reserved_namesakes() -> set[str]:
+    """Return the words of the names that two have in the measuring texts of the test split."""
+    rows = map(json.loads, (READING / "namesakes.jsonl").read_text(encoding="utf-8").splitlines())
+    marked = (re.findall(r"\[\w ([^\]]+)\]", row["text"]) for row in rows if row["split"] == "test")
+    return {word for names in marked for name in names for word in name.split()}
 
 
 def training_articles(folder: Path) -> Iterator[tuple[Document, list[replace_names.Entity]]]:
@@ -250,10 +261,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="documents, .jsonl[.gz]")
     options = parser.parse_args(arguments)
     kb = None if options.knowledge_base is None else KnowledgeBase.from_pretrained(options.knowledge_base)
-    if kb is None and options.kind in ("stories", "context", "kinds", "acronyms"):
+    if kb is None and options.kind not in ("honorifics", "forms"):
         parser.error("--knowledge-base: it is needed to tell what a name may stand for")
     documents: list[Document] = []
-    if options.kind == "stories":
+    if options.kind in ("stories", "namesakes"):
         assert kb is not None
         known = known_people(options.data_dir, kb) if options.data_dir else []
         world = read_world(
@@ -263,7 +274,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
             last_names(options.last_names) if options.last_names else (),
             reserved_names(),
         )
-        documents += stories(world, options.count, options.seed)
+        if options.kind == "stories":
+            documents += stories(world, options.count, options.seed)
+        else:
+            surfaces = [surface for _, (surface, *_) in read_jsonl(options.aliases)]
+            kept = reserved_readings(), reserved_namesakes()
+            documents += namesake_passages(world, surfaces, kb, options.count, options.seed, *kept)
     elif options.kind == "kinds":
         assert kb is not None
         surfaces = [surface for _, (surface, *_) in read_jsonl(options.aliases)]

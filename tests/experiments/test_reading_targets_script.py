@@ -51,7 +51,14 @@ def test_rows_are_sound(script: ModuleType) -> None:
         for row in script.read("acronyms", split):
             texts[row["text"]] += 1
             assert row["name"].isupper() and len(script.places(row["name"], row["text"])) == 1, row
-    assert max(texts.values()) == 1 and sum(texts.values()) == 92 + 56 + 86 + 124 + 32
+        for row in script.read("namesakes", split):
+            texts[row["text"]] += 1
+            text, places = script.unmarked(row["text"])
+            assert set(places) == {"a", "b"} and "[" not in text, row
+            heads = [{text[b:e].split()[-1] for b, e in found} for found in places.values()]
+            words = [{word for b, e in found for word in text[b:e].split()} for found in places.values()]
+            assert set.intersection(*words) and all(heads), row
+    assert max(texts.values()) == 1 and sum(texts.values()) == 92 + 56 + 86 + 124 + 32 + 24
     dev, test = ({row["name"] for row in script.read("acronyms", split) if row["is_name"]} for split in ("dev", "test"))
     assert dev & test == set()
     dev, test = ({n for row in script.read("first_names", split) for n in row["names"]} for split in ("dev", "test"))
@@ -127,6 +134,24 @@ def test_acronyms_and_stressed_words(script: ModuleType, monkeypatch: pytest.Mon
     names, stressed = script.acronyms(lambda texts: found, "dev")
     assert (names.count, names.total, names.met) == (1, 2, False)
     assert (stressed.count, stressed.total, stressed.met) == (1, 2, False)
+
+
+def test_two_of_one_name(script: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    marked = "[a Al Bush] met [b Jo Bush]. Mrs. [b Bush] sat."
+    text, places = script.unmarked(marked)
+    assert (text, places) == ("Al Bush met Jo Bush. Mrs. Bush sat.", {"a": [(0, 7)], "b": [(12, 19), (26, 30)]})
+    rows_in_files(script, monkeypatch, *[{"text": marked}] * 5)
+    al, jo, bush = Cluster((Mention(0, 7),)), Mention(12, 19), Mention(26, 30)
+    found = [
+        AnnotatedDocument(text, [al, Cluster((jo, bush))]),
+        AnnotatedDocument(text, [al, Cluster((jo, Mention(21, 30)))]),
+        AnnotatedDocument(text, [Cluster((Mention(0, 7), bush)), Cluster((jo,))]),
+        AnnotatedDocument(text, [al, Cluster((jo,))]),
+        AnnotatedDocument(text, [Cluster((Mention(0, 7), jo, bush))]),
+    ]
+    right, apart = script.namesakes(lambda texts: found, "dev")
+    assert (right.count, right.total, right.met) == (2, 5, False)
+    assert (apart.count, apart.total) == (3, 5)
 
 
 def test_new_links_of_common_words(script: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
