@@ -19,6 +19,8 @@ from hf_corefel import Cluster, Document, KnowledgeBase, Mention
 
 SPOUSES = {"male": "husband", "female": "wife"}
 _SLOT = re.compile(r"\{(\w+)(?:\.(\w+))?\}")
+# Of families, those in which one is no stranger.
+KNOWN_SHARE = 0.4
 # The share of passages about things; the others are about people, half of whom are called as a place is.
 THINGS_SHARE = 0.4
 
@@ -54,6 +56,7 @@ def namesake_passages(
     lines = (FOLDER / "families.txt").read_text(encoding="utf-8").splitlines()
     families = [line for line in lines if not line.startswith("#")]
     last = [name for name in world.last if name not in reserved_names]
+    famous = [person for person in world.known if not set(person[:2]) & set(reserved_names)]
     for number in range(count):
         rng = random.Random(f"{seed} namesakes {number}")
         name, scope = f"namesakes.{number}", rng.choice(("named", "entities", "all"))
@@ -65,7 +68,8 @@ def namesake_passages(
             parts = [passage(kinds[kind]["sentences"], surface, entity, rng, "") for kind, entity in pairs]
             yield joined(parts, name, rng.choice(("named", "entities")))
         elif rng.random() < 0.5:
-            yield family(world, rng.choice(families), rng.choice(last), rng, name, scope)
+            known = rng.choice(famous) if famous and rng.random() < KNOWN_SHARE else None
+            yield family(world, rng.choice(families), rng.choice(last), rng, name, scope, known)
         else:
             city, entity = rng.choice(cities)
             town = passage(kinds["parent"]["sentences"], city, entity, rng, "")
@@ -91,10 +95,32 @@ def joined(parts: Sequence[Document], name: str, scope: str) -> Document:
     return Document(text, name, mentions=given, clusters=clusters, mention_scope=scope)
 
 
-def family(world: World, template: str, last: str, rng: random.Random, name: str, scope: str) -> Document:
-    """Return a story about a man and a woman of one last name; what the scope has of its mentions is given."""
+def family(
+    world: World,
+    template: str,
+    last: str,
+    rng: random.Random,
+    name: str,
+    scope: str,
+    known_person: tuple[str, str, str, str] | None = None,
+) -> Document:
+    """Return a story about a man and a woman of one last name; what the scope has of its mentions is given.
+
+    Args:
+        world: First names, cities, and who is known.
+        template: A line of ``families.txt``.
+        last: The last name.
+        rng: Draws the rest.
+        name: Of the document.
+        scope: The mention scope.
+        known_person: One of the two, with a last name that takes the place of the other.
+    """
     people = dict(zip("ab", rng.sample(("male", "female"), 2), strict=True))
+    if known_person is not None:
+        last = known_person[1]
     first = {key: rng.choice([n for n in world.first[gender] if n != last]) for key, gender in people.items()}
+    if known_person is not None:
+        first[next(key for key, gender in people.items() if gender == known_person[2])] = known_person[0]
     known = {f"{f} {n}": entity for f, n, _, entity in world.known}
     full = {key: f"{first[key]} {last}" for key in people}
     writer, sentence, position = Writer(), choose(template, rng), 0

@@ -107,3 +107,11 @@ def test_one_name_has_two_clusters(script: ModuleType, world: object) -> None:
     assert {(lee, lyon) for _, lee, lyon in kinds} == {(True, False), (False, True), (False, False)}
     kept = list(script.namesake_passages(world, ["Lyon", "Paris"], kb, 120, 5, (), {"Lyon"}))
     assert not any("Lyon" in document.text for document in kept)
+
+
+def test_one_of_a_family_may_be_known(script: ModuleType, world: object) -> None:
+    person = ("Sue", "Koch", "female", "Sue_Koch")
+    found = script.family(world, "{a} saw {b}. {a.last} left.", "Lee", random.Random(1), "x", "named", person)
+    left = "Sue" if found.text.startswith("Sue") else "Bob"
+    names = {f"{name} Koch": [f"{name} Koch", *(["Koch"] if name == left else [])] for name in ("Sue", "Bob")}
+    assert {max(v, key=len): v for v in surfaces(found).values()} == names
