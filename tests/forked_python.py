@@ -29,6 +29,8 @@ from typing import Any
 TORCH = ("torch._dynamo", "torch.distributed.fsdp", "torch.distributed.tensor", "torch.export", "scipy.optimize")
 PACKAGE = (*TORCH, "hf_corefel.pipeline_corefel")
 SOURCE = str(Path(__file__).resolve().parents[1] / "src")
+# Elsewhere a fork of what has imported torch may crash, or there is none: each program is started.
+FORKS = sys.platform == "linux"
 
 
 def run_python(
@@ -49,7 +51,7 @@ def run_python(
         timeout: Seconds after which a signal ends the program, which its status says.
     """
     env = dict(os.environ if env is None else env)
-    if not hasattr(os, "fork"):
+    if not FORKS:
         return subprocess.run(
             [sys.executable, *command],
             input=input,
@@ -68,9 +70,10 @@ def run_python(
         assert server.stdin is not None and server.stdout is not None
         server.stdin.write(json.dumps(order) + "\n")
         server.stdin.flush()
-        status = int(server.stdout.readline())
+        answer = server.stdout.readline()
+        assert answer, f"the process that forks has ended: {server.poll()}"
         out, err = (Path(path).read_bytes().decode("utf-8").replace("\r\n", "\n") for path in streams[1:])
-    return subprocess.CompletedProcess([sys.executable, *command], status, out, err)
+    return subprocess.CompletedProcess([sys.executable, *command], int(answer), out, err)
 
 
 @functools.cache

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from forked_python import PACKAGE, TORCH, run_python
+from forked_python import FORKS, PACKAGE, TORCH, run_python
 
 PROGRAM = """
 import atexit, os, sys, threading, time
@@ -60,11 +60,15 @@ def test_the_encoding_of_streams() -> None:
     assert run_python("-c", "print('\u2603')", imported=(), env=environment).stdout == "\\u2603\n"
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there a process is started, and an exception says it")
+forks = pytest.mark.skipif(not FORKS, reason="there programs are started")
+
+
+@forks
 def test_what_takes_too_long_is_ended() -> None:
     assert run_python("-c", "import time; time.sleep(60)", imported=(), timeout=0.2).returncode < 0
 
 
+@forks
 def test_what_is_imported() -> None:
     code = "import sys; print(*sorted({'torch', 'transformers', 'huggingface_hub', 'hf_corefel'} & set(sys.modules)))"
     names = {imported: run_python("-c", code, imported=imported).stdout.split() for imported in ((), TORCH, PACKAGE)}
