@@ -164,8 +164,8 @@ class Writer:
         clusters = []
         for key, places in self.mentions.items():
             wanted = [(b, e) for b, e, is_name in places if is_name or scope == "all"]
-            if scope == "all" and key[0] == "role":
-                # A role is part of a name's mention there.
+            if scope != "named" and key[0] == "role":
+                # A role is part of a name's mention under the scope of all, and no entity.
                 continue
             if wanted:
                 clusters.append(Cluster(tuple(Mention(b, e, self.text[b:e]) for b, e in wanted), self.entities[key]))
@@ -174,13 +174,20 @@ class Writer:
         return Document(self.text, name, mentions=given, clusters=clusters, mention_scope=scope)
 
 
-def stories(world: World, count: int, seed: int) -> Iterator[Document]:
-    """Yield stories of two to six sentences; each has its own seed, so that a longer list begins with the shorter."""
+def stories(world: World, count: int, seed: int, scope: str = "named") -> Iterator[Document]:
+    """Yield stories of two to six sentences; each has its own seed, so that a longer list begins with the shorter.
+
+    Args:
+        world: What they are made of.
+        count: How many.
+        seed: Draws all of it.
+        scope: The mention scope of stories of which only names are annotated.
+    """
     for number in range(count):
-        yield story(world, random.Random(f"{seed} story {number}"), f"story.{number}")
+        yield story(world, random.Random(f"{seed} story {number}"), f"story.{number}", scope)
 
 
-def story(world: World, rng: random.Random, name: str) -> Document:
+def story(world: World, rng: random.Random, name: str, scope: str) -> Document:
     """Write one story."""
     people = draw_people(world, rng)
     keys = {f"{number}": person for number, person in enumerate(people)}
@@ -208,7 +215,7 @@ def story(world: World, rng: random.Random, name: str) -> Document:
         write_sentence(writer, template, {letter: (key, keys[key]) for letter, key in cast.items()}, world, rng, taken)
         recent, written = cast[sorted(letters)[0]], written + 1
     pronouns = any(not is_name for places in writer.mentions.values() for _, _, is_name in places)
-    return writer.document(name, "all" if pronouns and rng.random() < 0.4 else "named")
+    return writer.document(name, "all" if pronouns and rng.random() < 0.4 else scope)
 
 
 def draw_people(world: World, rng: random.Random) -> list[Person]:

@@ -186,7 +186,7 @@ def titled(
             if (before and before.group(1).lower() in ("the", "a", "an")) or rng.random() >= TITLE_SHARE:
                 continue
             edits.append(Edit(begin, begin, f"{title} "))
-            if title == role:
+            if title == role and passage.mention_scope == "named":
                 roles.append((begin, title))
     if not edits:
         return None
@@ -203,11 +203,13 @@ def titled(
             clusters.append(Cluster((mention,)))
         else:
             clusters[same] = Cluster((*clusters[same].mentions, mention))
-    return Document(changed.text, changed.id, clusters=clusters, mention_scope="named")
+    return Document(changed.text, changed.id, clusters=clusters, mention_scope=passage.mention_scope)
 
 
-def passages_of_articles(folder: Path, kind: str, copies: int, words: tuple[int, int], seed: int) -> Iterator[Document]:
-    """Yield passages of the training articles with titles, or in other forms."""
+def passages_of_articles(
+    folder: Path, kind: str, copies: int, words: tuple[int, int], seed: int, scope: str = "named"
+) -> Iterator[Document]:
+    """Yield passages of the training articles with titles, or in other forms; for acronyms unchanged in both scopes."""
     for document, entities in training_articles(folder):
         for copy in range(copies):
             rng = random.Random(f"{seed} {kind} {document.id} {copy}")
@@ -216,9 +218,13 @@ def passages_of_articles(folder: Path, kind: str, copies: int, words: tuple[int,
                 passage = part_of(document, begin, end, f"{document.id}.{copy}.{number}")
                 if not passage.clusters or len(passage.text.split()) > words[1]:
                     continue
+                scoped = {found.mention_scope: found for found in both_scopes(passage, entities, begin)}
                 if kind == "acronyms":
-                    yield from both_scopes(passage, entities, begin)
+                    yield from scoped.values()
                     continue
+                if scope not in scoped:
+                    continue
+                passage = scoped[scope]
                 changed = (
                     titled(passage, entities, document.text, begin, rng)
                     if kind == "honorifics"
@@ -253,6 +259,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--aliases", type=Path, help="[surface, [[entity, prior], …]] lines, .jsonl[.gz]")
     parser.add_argument("--dump", type=Path, nargs="*", default=[], help="Wikipedia pages, .xml.bz2")
     parser.add_argument("--last-names", type=Path, help="tab-separated with a column `last`, .tsv.gz")
+    parser.add_argument(
+        "--mention-scope", choices=("named", "entities"), default="named", help="of stories, honorifics and forms"
+    )
     parser.add_argument("--count", type=int, default=2000, help="how many stories, or sentences of kinds")
     parser.add_argument("--copies", type=int, default=1, help="passages of every article are drawn that often")
     parser.add_argument("--limit", type=int, help="at most that many passages")
@@ -275,7 +284,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             reserved_names(),
         )
         if options.kind == "stories":
-            documents += stories(world, options.count, options.seed)
+            documents += stories(world, options.count, options.seed, options.mention_scope)
         else:
             surfaces = [surface for _, (surface, *_) in read_jsonl(options.aliases)]
             kept = reserved_readings(), reserved_namesakes()
@@ -292,7 +301,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             documents += contexts_of_dump(dump, kb, options.words[1])
     else:
         words = (options.words[0], options.words[1])
-        made = passages_of_articles(options.data_dir, options.kind, options.copies, words, options.seed)
+        scope = options.mention_scope
+        made = passages_of_articles(options.data_dir, options.kind, options.copies, words, options.seed, scope)
         if options.kind == "acronyms":
             assert kb is not None
             made = acronym_passages(list(made), kb, options.seed, reserved_acronyms())

@@ -24,9 +24,13 @@ TEXT = (
 NAMES = ["Anna Berg", "Carl Moss", "Chancellor", "Oslo", "Friday", "Berg", "Moss"]
 THING_OF = {"Anna Berg": 0, "Berg": 0, "Carl Moss": 1, "Moss": 1, "Oslo": 2, "Chancellor": 3, "Friday": 4}
 CONCEPTS = [
-    {"text": "Anna Berg", "link": "Anna_Berg", "tags": ["type::person", "type::writer", "gender::female"]},
-    {"text": "Carl Moss", "link": None, "tags": ["type::person", "gender::male"]},
-    {"text": "Oslo", "link": "Oslo", "tags": ["type::gpe2"]},
+    {
+        "text": "Anna Berg",
+        "link": "Anna_Berg",
+        "tags": ["type::entity", "type::person", "type::writer", "gender::female"],
+    },
+    {"text": "Carl Moss", "link": None, "tags": ["type::entity", "type::person", "gender::male"]},
+    {"text": "Oslo", "link": "Oslo", "tags": ["type::entity", "type::gpe2"]},
     {"text": "Chancellor", "link": None, "tags": ["type::role"]},
     {"text": "Friday", "link": None, "tags": ["type::time"]},
 ]
@@ -152,6 +156,26 @@ def test_titles_stand_before_last_names_and_are_no_mentions(script: ModuleType, 
         assert "Mrs. Anna" not in document.text and "Chancellor Anna Berg" in document.text
         titles |= set(re.findall(r"(\S+) (?:Berg|Moss)\b", document.text)) - {"Anna", "Carl", "Later,", "met", "night"}
     assert titles == {"Mrs.", "Ms.", "Ms", "Dr.", "Prof.", "Mr.", "Mr"}
+
+
+@pytest.mark.parametrize("kind", ["stories", "honorifics"])
+def test_of_entities_roles_are_none(script: ModuleType, folder: Path, kind: str) -> None:
+    more = ["--knowledge-base", str(folder / "kb"), "--count", "200"] if kind == "stories" else ["--copies", "20"]
+    named, entities = (
+        written(script, folder, kind, *more, "--mention-scope", scope) for scope in ("named", "entities")
+    )
+    roles = set(load_script("experiments/stories.py").ROLES)
+
+    def found(documents: list[Document], scope: str) -> set[str]:
+        return {n for d in documents if d.mention_scope == scope for _, names in surfaces(d) for n in names}
+
+    assert {d.mention_scope for d in entities} - {"all"} == {"entities"}
+    assert found(named, "named") & roles and not found(entities, "entities") & roles
+    if kind == "stories":
+        assert [d.text for d in named] == [d.text for d in entities]
+        assert found(named, "named") - roles == found(entities, "entities")
+    else:
+        assert found(entities, "entities") == {"Anna Berg", "Berg", "Carl Moss", "Moss", "Oslo"}
 
 
 def test_a_role_before_a_name_is_a_mention_as_elsewhere_in_the_corpus(script: ModuleType) -> None:
