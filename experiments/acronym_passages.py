@@ -10,19 +10,18 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
-from passage_edits import Edit, edited
+from passage_edits import Edit, changed_letters, edited
 
-from hf_corefel import Cluster, Document, KnowledgeBase, Mention
+from hf_corefel import Document
 from hf_corefel.documents import AnnotatedLayers
 
+EntityOf = Callable[[str], str | None]
 ACRONYM = re.compile(r"[A-Z]{2,6}")
 # A word is ordinary when the articles have it so often in small letters.
 LEAST_COUNT = 5
-# An acronym that hardly ever means anything else has that entity; of others it is not known.
-CLEAR_PRIOR = 0.6
 STRESSED_SHARE = 0.35
 
 
@@ -40,7 +39,7 @@ def ordinary_words(documents: Sequence[Document], reserved: Collection[str] = ()
 
 
 def with_other_acronyms(
-    passage: Document, words: dict[str, int], kb: KnowledgeBase, rng: random.Random
+    passage: Document, words: dict[str, int], entity_of: EntityOf, rng: random.Random
 ) -> Document | None:
     """Return the passage with ordinary words in capitals in place of its acronyms; None where there is none to replace.
 
@@ -60,8 +59,7 @@ def with_other_acronyms(
         acronym = rng.choices(free, [words[word] ** 0.5 for word in free])[0].upper()
         taken.add(acronym)
         edits += [Edit(m.begin, m.end, acronym) for m in cluster.mentions]
-        best = max(kb.candidates(acronym), key=lambda candidate: candidate.prior, default=None)
-        renamed[number] = best.entity if best is not None and best.prior >= CLEAR_PRIOR else None
+        renamed[number] = entity_of(acronym)
     if not edits:
         return None
     named = [replace(c, entity=renamed.get(n, c.entity)) for n, c in enumerate(passage.clusters or [])]
@@ -79,28 +77,22 @@ def stressed(passage: Document, words: Collection[str], rng: random.Random) -> D
     ]
     if not places or rng.random() >= STRESSED_SHARE:
         return passage
-    begin, end = rng.choice(places)
-    text = passage.text[:begin] + passage.text[begin:end].upper() + passage.text[end:]
-    clusters = [
-        Cluster(tuple(Mention(m.begin, m.end, text[m.begin : m.end]) for m in cluster.mentions), cluster.entity)
-        for cluster in passage.clusters or []
-    ]
-    return replace(passage, text=text, clusters=clusters)
+    return changed_letters(passage, str.upper, *rng.choice(places))
 
 
 def acronym_passages(
-    passages: Sequence[Document], kb: KnowledgeBase, seed: int, reserved: Collection[str] = ()
+    passages: Sequence[Document], entity_of: EntityOf, seed: int, reserved: Collection[str] = ()
 ) -> Iterator[Document]:
     """Yield those of the passages that have acronyms, with others in their place.
 
     Args:
         passages: Parts of annotated articles, which also say which words are ordinary.
-        kb: Says what an acronym hardly ever does not mean.
+        entity_of: The entity that an acronym stands for beyond doubt; of one without, it is not known.
         seed: Draws the words.
         reserved: Acronyms that measuring texts keep for themselves.
     """
     words = ordinary_words(passages, reserved)
     for passage in passages:
-        changed = with_other_acronyms(passage, words, kb, random.Random(f"{seed} acronyms {passage.id}"))
+        changed = with_other_acronyms(passage, words, entity_of, random.Random(f"{seed} acronyms {passage.id}"))
         if changed is not None:
             yield changed

@@ -35,6 +35,7 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 # The scripts beside this one, also where this one is loaded by its path.
@@ -277,7 +278,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         assert kb is not None
         known = known_people(options.data_dir, kb) if options.data_dir else []
         world = read_world(
-            lambda name: clear_entity(kb, name),
+            partial(clear_entity, kb),
             lambda name: bool(kb.candidates(name)),
             known,
             last_names(options.last_names) if options.last_names else (),
@@ -305,7 +306,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         made = passages_of_articles(options.data_dir, options.kind, options.copies, words, options.seed, scope)
         if options.kind == "acronyms":
             assert kb is not None
-            made = acronym_passages(list(made), kb, options.seed, reserved_acronyms())
+            made = acronym_passages(list(made), partial(clear_entity, kb), options.seed, reserved_acronyms())
         documents += made
     random.Random(f"{options.seed} order").shuffle(documents)
     print(f"{write_jsonl(options.out, documents[: options.limit])} passages")

@@ -8,29 +8,20 @@ from types import ModuleType
 
 import pytest
 
-from hf_corefel import Cluster, Document, KnowledgeBase, Mention
+from hf_corefel import Cluster, Document, Mention
 from script_loading import load_script
 
 TEXT = (
     "The EU met NATO in Oslo. The EU said that aid would come, and that NATO (the Alliance) would help. "
     "UNO and ESA sat."
 )
-KB = [
-    ("THAT", [("That_(party)", 0.9)]),
-    ("AND", [("And_(band)", 0.4), ("Andorra", 0.3)]),
-    ("EU", [("European_Union", 1)]),
-]
+ENTITIES = {"THAT": "That_(party)", "EU": "European_Union"}.get
 
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
     load_script("experiments/write_passages.py")  # finds the scripts beside it
     return load_script("experiments/acronym_passages.py")
-
-
-@pytest.fixture(scope="module")
-def kb() -> KnowledgeBase:
-    return KnowledgeBase.build(KB)
 
 
 def passage() -> Document:
@@ -48,11 +39,11 @@ def test_ordinary_words_are_those_in_small_letters(script: ModuleType) -> None:
     assert script.ordinary_words(documents, {"AID"}) == {"and": 5, "is": 5, "the": 5}
 
 
-def test_acronyms_become_words_in_capitals_everywhere(script: ModuleType, kb: KnowledgeBase) -> None:
+def test_acronyms_become_words_in_capitals_everywhere(script: ModuleType) -> None:
     words = {"that": 20, "and": 9, "come": 5}
     entities = set()
     for seed in range(40):
-        changed = script.with_other_acronyms(passage(), words, kb, random.Random(seed))
+        changed = script.with_other_acronyms(passage(), words, ENTITIES, random.Random(seed))
         surfaces = [(c.entity, [changed.text[m.begin : m.end] for m in c.mentions]) for c in changed.clusters]
         (entity, (first, second)), (_, nato), (_, oslo), (lost, (esa,)) = surfaces
         assert first == second and first.lower() in words and esa.lower() in words and first != esa
@@ -70,9 +61,9 @@ def test_acronyms_become_words_in_capitals_everywhere(script: ModuleType, kb: Kn
     assert entities == {None, "That_(party)"}
 
 
-def test_a_passage_without_acronyms_gives_none(script: ModuleType, kb: KnowledgeBase) -> None:
+def test_a_passage_without_acronyms_gives_none(script: ModuleType) -> None:
     document = Document("Oslo is cold.", "p", clusters=[Cluster((Mention(0, 4),), "Oslo")])
-    assert list(script.acronym_passages([document] * 5, kb, 1)) == []
+    assert list(script.acronym_passages([document] * 5, ENTITIES, 1)) == []
 
 
 def test_stressed_words_are_no_mentions(script: ModuleType) -> None:
@@ -88,12 +79,12 @@ def test_stressed_words_are_no_mentions(script: ModuleType) -> None:
     )
 
 
-def test_reserved_acronyms_are_not_drawn(script: ModuleType, kb: KnowledgeBase) -> None:
+def test_reserved_acronyms_are_not_drawn(script: ModuleType) -> None:
     documents = [passage()] * 5
     taken = {
         word
         for seed in range(30)
-        for d in script.acronym_passages(documents, kb, seed, {"THAT", "WOULD"})
+        for d in script.acronym_passages(documents, ENTITIES, seed, {"THAT", "WOULD"})
         for c in d.clusters
         for word in (d.text[m.begin : m.end] for m in c.mentions)
     }
