@@ -3,7 +3,8 @@
 Reads a JSON list of cases from standard input, runs each in a fork of this process, which has the imports done, and
 prints a JSON list of ``[exit status or minus signal, standard output, standard error]``. A case has ``arguments`` and,
 as it likes, ``stdin`` (a file), ``stdout`` (a file, opened as ``mode`` says), ``closed`` (numbers of streams),
-``file_size`` (the most bytes of a file, as on a full disk), ``terminal`` (standard output is one) and ``environment``.
+``file_size`` (the most bytes of a file, as on a full disk), ``terminal`` (standard output is one), ``ignored`` (names
+of signals, as by nohup) and ``environment``.
 """
 
 from __future__ import annotations
@@ -47,6 +48,12 @@ def annotate(documents: list[Document], batch_size: int | None = None, **asked: 
 def be_the_command(case: dict[str, Any], stdout: int, stderr: int) -> None:
     """Turns this process into the command; does not come back."""
     signal.alarm(SECONDS)
+    # Not as whoever started the tests has them: a shell ignores SIGINT in what it starts in the background.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for name in ("SIGHUP", "SIGTERM"):
+        signal.signal(signal.Signals[name], signal.SIG_DFL)
+    for name in case.get("ignored", []):
+        signal.signal(signal.Signals[name], signal.SIG_IGN)
     os.environ.update(case.get("environment", {}))
     stdin = os.open(case.get("stdin", os.devnull), os.O_RDONLY)
     if "stdout" in case:

@@ -80,6 +80,14 @@ def test_stopped_in_the_middle(commands: Callable[..., Any], tmp_path: Path) -> 
         assert (folder / output).read_bytes() != EARLIER
 
 
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP"])
+def test_ignored_signals_stop_nothing(commands: Callable[..., Any], tmp_path: Path, name: str) -> None:
+    documents(tmp_path / "in.jsonl", "one", name, "three")
+    (command,) = commands({"arguments": ["annotate", "in.jsonl", "-o", "out.jsonl"], "ignored": [name]})
+    assert command == (0, "", "")
+    assert lines_of(tmp_path / "out.jsonl") == ["d0", "d1", "d2"]
+
+
 def test_full_disk(commands: Callable[..., Any], tmp_path: Path) -> None:
     source = documents(tmp_path / "in.jsonl", *(str(n) * 3000 for n in range(5)))
     # A compressed line must be too long as well.
