@@ -1,4 +1,4 @@
-"""From stored counts to scores: of each seed, over seeds, and how far differences move with other documents."""
+"""From stored counts to scores: of each seed, over seeds, and how far other documents and seeds move differences."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
     "spread",
 ]
 
-RESAMPLES = 2000
+RESAMPLES = 10_000
 _CONFIDENCE = 0.95
 
 Numbers = NDArray[np.float64]
@@ -156,7 +156,7 @@ def spread(values: Sequence[float]) -> tuple[float, float | None]:
 
 @dataclass(frozen=True)
 class Difference:
-    """How much higher one score is than another, as a fraction, with its interval over documents.
+    """How much higher one score is than another, as a fraction, with its interval over documents and seeds.
 
     Attributes:
         value: The difference, a mean over seeds.
@@ -175,19 +175,34 @@ class Difference:
         """1 or -1 where the interval is above or below 0, 0 where it has 0 inside or at an end."""
         return (self.low > 0) - (self.high < 0)
 
+    @property
+    def is_clear(self) -> bool:
+        """Whether 0 lies outside; never of one seed, for another seed alone can move a score as far."""
+        return self.seeds > 1 and self.sign != 0
+
+    @property
+    def is_none(self) -> bool:
+        """Whether both sides have the same score in every resample."""
+        return self.value == self.low == self.high == 0
+
 
 @cache
-def draws(documents: int, resamples: int = RESAMPLES) -> Numbers:
-    """Return how often each document is drawn in each resample, [resamples, documents]; the same every time."""
+def draws(number: int, stream: int = 0) -> Numbers:
+    """Return how often each of so many things is drawn in each resample, [resamples, number]; the same every time.
+
+    Args:
+        number: How many documents, or seeds, there are.
+        stream: Another one gives other draws, which are independent of the first.
+    """
     # The legacy generator, whose stream no release of numpy changes.
-    chosen = np.random.RandomState(0).randint(documents, size=(resamples, documents))
-    return np.stack([np.bincount(row, minlength=documents) for row in chosen]).astype(np.float64)
+    chosen = np.random.RandomState(stream).randint(number, size=(RESAMPLES, number))
+    return np.stack([np.bincount(row, minlength=number) for row in chosen]).astype(np.float64)
 
 
 def difference(metric: str, system: System, other: System) -> Difference | None:
     """Compare two systems on the same documents, by the seeds that both have; None where there is no such seed.
 
-    The same documents are drawn for both (a paired bootstrap, percentile method), and for all seeds.
+    Each resample draws documents and seeds, the same for both sides (a paired bootstrap, percentile method).
 
     Raises:
         ValueError: When they were evaluated on different documents.
@@ -208,14 +223,20 @@ def _compared(sides: Sequence[tuple[str, System, float]]) -> Difference | None:
     ids = {tuple(system.seeds[metric][seed].documents) for metric, system, _ in sides for seed in shared}
     if len(ids) > 1:
         raise ValueError("two runs to be compared were evaluated on different documents")
-    weights = np.vstack([np.ones(len(next(iter(ids)))), draws(len(next(iter(ids))))])
-    values = np.zeros(len(weights))
+    documents = _with_all(draws(len(next(iter(ids)))))
+    seeds = _with_all(draws(len(shared), stream=1)) / len(shared)
+    values = np.zeros(len(documents))
     for metric, system, sign in sides:
-        for seed in sorted(shared):
+        for share, seed in zip(seeds.T, sorted(shared), strict=True):
             counts = system.seeds[metric][seed]
-            values += sign / len(shared) * METRICS[metric](lambda name, c=counts: weights @ c[name])  # type: ignore[misc]
+            values += sign * share * METRICS[metric](lambda name, c=counts: documents @ c[name])  # type: ignore[misc]
     tail = (1 - _CONFIDENCE) / 2
     # What is left of equal sums is no difference.
     values = values.round(12) + 0.0
     low, high = np.quantile(values[1:], [tail, 1 - tail])
     return Difference(float(values[0]), float(low), float(high), len(shared))
+
+
+def _with_all(drawn: Numbers) -> Numbers:
+    """The resamples behind a first row in which each thing is drawn once: what was measured."""
+    return np.vstack([np.ones(drawn.shape[1]), drawn])

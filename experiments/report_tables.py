@@ -63,7 +63,7 @@ def _value(system: System, metric: str) -> str:
 
 
 def _difference(metric: str, system: System, other: System) -> str:
-    """A difference with its interval, bold where that has no 0, and its deviation over seeds."""
+    """A difference with its interval, bold where it is clear, and its deviation over seeds."""
     found = difference(metric, system, other)
     if found is None:
         return ""
@@ -73,7 +73,7 @@ def _difference(metric: str, system: System, other: System) -> str:
         pairs = [[_of_seed(side, metric, seed) for seed in seeds] for side in (system, other)]
         deviation = float(np.std(np.subtract(*pairs), ddof=1))
         text = text.replace(" [", f" ± {100 * deviation:.1f} [", 1)
-    return f"**{text}**" if found.sign else text
+    return f"**{text}**" if found.is_clear else text
 
 
 def _of_seed(system: System, metric: str, seed: int) -> float:
@@ -164,7 +164,8 @@ def _costs(stored: Sequence[Stored]) -> Iterator[str]:
     for (corpus, row), several in groups.items():
         costs = [each.record["cost"] for each in several]
         parts = [part for each in several for part in each.record["evaluated"].values()]
-        reading = sum(part["seconds"] for part in parts) / sum(part["documents"] for part in parts)
+        # The middle one, since a pause while one part was annotated counts as its time.
+        reading = np.median([part["seconds"] / part["documents"] for part in parts])
         rows.append([
             f"{_CORPORA.get(corpus, corpus)}, `{row}`",
             *(f"{np.mean([cost[name] for cost in costs]) / 60:.0f}" for name in ("seconds", "cpu_seconds")),
@@ -267,7 +268,7 @@ def page(stored: Sequence[Stored], missing: Sequence[str], queue: Sequence[Run],
 
 def _heads(systems: Mapping[str, BySystem], pictures: Mapping[str, str], images: str) -> Iterator[str]:
     main = ("el_m", "el_h", "coref")
-    yield from ("### Table 2: the heads", "", *_scores(systems, main, NAMES))
+    yield from ("### Table 2: the heads", "", _MEANS, "", *_scores(systems, main, NAMES))
     yield from (_BOOTSTRAP, "", *_differences(systems, main, NAMES))
     if found := list(claims(systems)):
         yield from ("### What holds here", "", *found)
@@ -318,14 +319,16 @@ def _setting(stored: Sequence[Stored]) -> str:
     return f"{text}. Of the spans that have candidates, gold mentions are: {shares}."
 
 
+_MEANS = "F1: the mean over seeds ± their standard deviation (of a sample); the last column gives the number of seeds."
 _BOOTSTRAP = (
-    "Differences in points, with 95 % intervals of a paired bootstrap over documents (means over the seeds that both "
-    "have; ± is the deviation of the difference over seeds). Bold: 0 lies outside. The interval says how far other "
-    "documents would move the difference, not how far other seeds would."
+    "Differences in points: the mean over the seeds that both have (so it is not always the difference of the scores "
+    "above), ± its deviation over seeds, and the 95 % interval of a paired bootstrap, which draws documents and, where "
+    "there are several, seeds. Bold: several seeds, and 0 lies outside. The interval of one seed says how far other "
+    "documents would move the difference, not how far another seed would, which can be as much."
 )
 _ABLATIONS = (
-    "On development documents, each with one field changed: the first row has scores, the others the difference from "
-    "it (intervals as above)."
+    "On development documents, with one field changed, or decoded otherwise: the first row has scores, the others the "
+    "difference from it on the seeds that both have (intervals and bold as above)."
 )
 _PLAIN = (
     "The same heads without what this package adds to the paper's inputs: no priors, products or context of entities, "

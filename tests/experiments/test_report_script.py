@@ -7,7 +7,6 @@ import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,8 @@ CURVES, CLAIMS, SCORES, TABLES, STORED = (
     sys.modules[name] for name in ("curves", "report_claims", "report_scores", "report_tables", "stored_results")
 )
 TEXT = "Oslo Oslo Berg"
+# All four ways to draw two of two things, each as often as it is probable: how often each of the two is drawn.
+WAYS = np.array([[2, 0], [1, 1], [1, 1], [0, 2]], dtype=float)
 OSLO, BERG = Cluster((Mention(0, 4), Mention(5, 9)), "Oslo"), Cluster((Mention(10, 14),), "Berg")
 
 
@@ -49,9 +50,7 @@ def system(metric: str, **seeds: Sequence[Sequence[Cluster]]) -> Any:
 
 
 def test_the_paired_bootstrap_is_exact_on_two_documents(monkeypatch: pytest.MonkeyPatch) -> None:
-    # All four ways to draw two of two documents, each as often as it is probable.
-    ways = np.array([[(first == d) + (second == d) for d in (0, 1)] for first, second in product((0, 1), repeat=2)])
-    monkeypatch.setattr(SCORES, "draws", lambda documents: ways.astype(float))
+    monkeypatch.setattr(SCORES, "draws", lambda number, stream=0: WAYS if number == 2 else np.ones((4, 1)))
     better = system("el_m", s1=[[OSLO, BERG], [OSLO]])
     worse = system("el_m", s1=[[OSLO, BERG], [BERG]])
     found = SCORES.difference("el_m", better, worse)
@@ -68,12 +67,42 @@ def test_the_paired_bootstrap_is_exact_on_two_documents(monkeypatch: pytest.Monk
     assert found.seeds == 1 and found.sign == 1
 
 
+def test_seeds_are_drawn_with_documents_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Every way to draw two of two documents with every way to draw two of two seeds.
+    by_stream = {0: np.repeat(WAYS, 4, axis=0), 1: np.tile(WAYS, (4, 1))}
+    monkeypatch.setattr(SCORES, "draws", lambda number, stream=0: by_stream[stream])
+    right, half = [[OSLO, BERG], [OSLO, BERG]], [[OSLO, BERG], []]
+    found = SCORES.difference("el_m", system("el_m", s1=right, s2=half), system("el_m", s1=half, s2=half))
+    # The second seed shows nothing; the first what the second document, drawn never, once or twice, adds.
+    by_documents = [0.0, 1 - 2 / 3, 1 - 2 / 3, 1.0]
+    differences = [share * gain for gain in by_documents for share in (1.0, 0.5, 0.5, 0.0)]
+    assert found.value == pytest.approx(0.5 * (1 - 2 / 3))
+    assert (found.low, found.high) == pytest.approx(tuple(np.quantile(differences, [0.025, 0.975])))
+    assert found.seeds == 2 and not found.is_clear and not found.is_none
+
+
+def test_one_seed_makes_nothing_clear_and_equal_scores_are_no_difference() -> None:
+    better, worse, several = [[OSLO, BERG]] * 3, [[BERG]] * 3, ("s1", "s2")
+    one = SCORES.difference("el_m", system("el_m", s1=better), system("el_m", s1=worse))
+    assert one.sign == 1 and not one.is_clear
+    two = [system("el_m", **dict.fromkeys(several, found)) for found in (better, worse)]
+    assert SCORES.difference("el_m", *two).is_clear and SCORES.difference("el_m", *reversed(two)).is_clear
+    assert SCORES.difference("el_m", two[0], two[0]).is_none and not SCORES.difference("el_m", *two).is_none
+
+
+def test_a_bound_beside_nothing_shows_its_side() -> None:
+    difference = SCORES.Difference(0.013, 0.0003, 0.026, 2)
+    assert CLAIMS.interval(difference) == "+1.3 [+0.03, +2.6]"
+    difference = SCORES.Difference(0.0, -0.0004, 0.0, 2)
+    assert CLAIMS.interval(difference) == f"0.0 [{CLAIMS.MINUS}0.04, 0.0]"
+
+
 def test_the_same_documents_are_drawn_for_both_sides_and_all_seeds() -> None:
     equal = system("coref", s1=[[OSLO], [], [OSLO, BERG]], s2=[[], [BERG], [OSLO]])
     found = SCORES.difference("coref", equal, equal)
     assert (found.value, found.low, found.high, found.sign, found.seeds) == (0.0, 0.0, 0.0, 0, 2)
     weights = SCORES.draws(7)
-    assert weights.shape == (2000, 7) and (weights.sum(axis=1) == 7).all()
+    assert weights.shape == (10_000, 7) and (weights.sum(axis=1) == 7).all()
     assert weights[0].tolist() == [1, 1, 0, 3, 1, 1, 0]  # the same in every release of numpy
 
 
@@ -190,19 +219,22 @@ def test_a_prefix_of_the_queue_is_a_table_that_says_what_it_lacks(folders: Calla
     (claim,) = rows(page, "Global links more mentions right than Standalone (EL_m)")
     assert claim[1] == "not measured"
     (claim,) = rows(page, "Global gets more linked clusters right than Local (EL_h)")
+    # One seed is measured, and no verdict.
+    assert claim[1].startswith("**one seed**: +14.3 [0.0, ") and "comparisons of the paper" not in page
+    assert rows(page, f"Global {CLAIMS.MINUS} Local")[0][1].startswith("+14.3 [")
+    page = written(folders(("local", 4), ("global", 4)))
+    (claim,) = rows(page, "Global gets more linked clusters right than Local (EL_h)")
     assert claim[1].startswith("**open**: +14.3 [0.0, ")
-    assert (
-        "comparisons of the paper measured here, " in page and "Standalone" not in page.partition("The claim holds")[2]
-    )
 
 
 def test_the_tables_are_those_of_the_counts(folders: Callable[..., list[str]]) -> None:
-    done = [(head, 3) for head in HEADS]
+    done = [(head, seed) for head in HEADS for seed in (3, 4)]
     page = written(folders(*done, ("arsinh", 3)))
     # Local: 9 of 12 mentions, all right. Global: all. Standalone: 3 of 12.
-    scores, paper = rows(page, "Global"), CLAIMS.PAPER
-    assert scores[0][1:3] == ["100.0", "100.0"] and rows(page, "Local")[0][1:3] == ["85.7", "85.7"]
-    assert rows(page, "Standalone")[0][1:3] == ["40.0", "54.5"]
+    whole, paper = page, CLAIMS.PAPER
+    page = page.replace(" ± 0.0", "")  # both seeds found the same
+    assert rows(page, "Global")[0][1:3] == ["100.0", "100.0"] and rows(page, "Local")[0][1:3] == ["85.7", "85.7"]
+    assert rows(page, "Standalone")[0][1:3] == ["40.0", "54.5"] and rows(whole, "Global")[0][1] == "100.0 ± 0.0"
     assert not any(str(paper["DWIE test"][name]["el_h"]) in page for name in paper["DWIE test"])
     # Of one mention 3 of 4, of several none; hard cases: none, three and all of the four second Oslos.
     assert rows(page, "Standalone")[1][1:3] == ["75.0", "0.0"]
@@ -210,10 +242,15 @@ def test_the_tables_are_those_of_the_counts(folders: Callable[..., list[str]]) -
     assert "another of their cluster has it: tiny test: 4." in page
     (change,) = rows(page, "arsinh weights")
     assert change[2].startswith("\N{MINUS SIGN}14.3 [") and change[-1] == "1"
-    sentence = next(line for line in page.splitlines() if line.startswith("The claim holds"))
-    assert "Local links hard cases, which Standalone cannot (tiny test)" in sentence
-    assert "Global is better at coreference than Standalone" not in sentence  # 0 lies in the interval
-    assert "5 trainings, 0.1 hours of one thread; abacus; torch 2, transformers 5." in page
+    (claim,) = rows(page, "Local links hard cases, which Standalone cannot")
+    assert claim[1].startswith("**holds**: +75.0 [")
+    (claim,) = rows(page, "Global is better at coreference than Standalone")
+    assert claim[1].startswith("**open**: ")  # 0 lies in the interval
+    assert "comparisons of the paper measured here on several seeds, 6 hold " in page
+    sentence = next(line for line in page.splitlines() if line.startswith("The opposite of the claim was found"))
+    # By mention it gains 60 points, by cluster 45.5.
+    assert sentence.endswith(": Global's gain over Standalone is larger by cluster than by mention (tiny test).")
+    assert "9 trainings, 0.2 hours of one thread; abacus; torch 2, transformers 5." in page
     assert "![EL_h F1 by the number of mentions of a cluster](images/el_h_by_cluster_size.svg)" in page
 
 
@@ -223,11 +260,11 @@ def test_the_merged_pair_is_shown_where_it_was_measured(folders: Callable[..., l
     page = written(folders(*[(head, 3) for head in HEADS], ("merged", 3)))
     # 5 of 5 mentions of 12, 4 of 4 clusters of 8.
     assert rows(page, "Merged")[0][1:3] == ["58.8", "66.7"]
-    assert rows(page, f"Global {CLAIMS.MINUS} Merged")[0][1].startswith("**+41.2 [")
+    assert rows(page, f"Global {CLAIMS.MINUS} Merged")[0][1].startswith("+41.2 [")
     (claim,) = rows(
         page, "Not compared in the paper: Global gets more linked clusters right than the merged pair (EL_h)"
     )
-    assert claim[1].startswith("**holds**: +33.3 [") and "paper" not in claim[1]
+    assert claim[1].startswith("**one seed**: +33.3 [") and "paper" not in claim[1]
     assert ">Merged<" in REPORT.files(*paths(folders()))[curve(folders())]
 
 
