@@ -185,6 +185,42 @@ def test_an_entity_that_is_no_candidate(pipelines: Callable[..., CorefELPipeline
     assert groups_of(annotate(document, constraints={"entities": {at("she"): "Queen"}}))[at("she")][1] == "Queen"
 
 
+def test_names_of_one_entity_contradict_nothing(
+    pipelines: Callable[..., CorefELPipeline], tiny_encyclopaedia: Callable[..., Any]
+) -> None:
+    """An identifier and the name that the knowledge base has for it."""
+    known = pipelines()
+    processor = known.processor.with_knowledge_base(tiny_encyclopaedia())
+    annotate = CorefELPipeline(known.model, processor, task="coref-el", device="cpu")
+    both = {at("Oslo"): "Q585", at("she"): "Oslo"}
+    for more in ({}, {"must_link": [[at("Oslo"), at("she")]]}):
+        groups = groups_of(annotate(TEXT, constraints={"entities": both, **more}))
+        assert groups[at("Oslo")] == groups[at("she")] and groups[at("she")][1] == "Oslo"
+    documents = [Document(TEXT, id="one"), Document(TEXT, id="two")]
+    apart = {"entities": both, "cannot_link": [[at("Oslo"), at("she")]]}
+    with pytest.raises(DocumentError, match=r"document 'two': constraints: .* cannot be linked, but others say"):
+        annotate(documents, constraints=[None, apart])
+    other = {"entities": {at("Oslo"): "Q585", at("she"): "Q1"}, "must_link": [[at("Oslo"), at("she")]]}
+    with pytest.raises(DocumentError, match=r"have different entities \('Oslo' and 'Anna_Berg'\)"):
+        annotate(TEXT, constraints=other)
+
+
+def test_an_improbable_link_that_no_constraint_asks_for_becomes_nil(pipelines: Callable[..., CorefELPipeline]) -> None:
+    annotate = pipelines(max_span_words=2, span_keep_ratio=1.0)  # unsure
+    oslo, anna = at("Oslo"), at("Anna Berg")
+    links = {oslo: "Oslo", anna: "Anna_Berg"}
+    assert all(groups_of(annotate(TEXT, constraints={"entities": links}))[m][1] == e for m, e in links.items())
+    found = annotate(TEXT, constraints={"entities": links}, min_probability=1.0)
+    assert {groups_of(found)[oslo][1], groups_of(found)[anna][1]} == {"Oslo", "Anna_Berg"}  # these are asked for
+    for given in ({"cannot_link": [[oslo, anna]]}, {"must_link": [[anna, at("Berg", 1)]]}):
+        free = annotate(TEXT, constraints=given)
+        assert any(cluster["entity"] for cluster in free["clusters"])
+        found = annotate(TEXT, constraints=given, min_probability=1.0)
+        assert not any(cluster["entity"] for cluster in found["clusters"])
+        assert any("it became NIL" in warning for warning in found["warnings"])
+        check(found, Constraints.of(given))
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -206,6 +242,10 @@ def test_an_entity_that_is_no_candidate(pipelines: Callable[..., CorefELPipeline
         (
             {"entities": [{"begin": 0, "end": 4, "entity": "Oslo"}, {"begin": 0, "end": 4, "entity": None}]},
             "two entities",
+        ),
+        (
+            {"entities": {at("Oslo"): "Oslo\ud800"}},
+            r"constraints.entities\[0\].entity: .* is no valid Unicode; take the",
         ),
         ({"must_link": [[at("Oslo")]]}, "expected two or more different mentions"),
         ({"must_link": [[(0, 31), at("Oslo")]]}, "of which one is a part of the other"),

@@ -268,7 +268,7 @@ class CorefELPipeline(Pipeline):
             read_documents = [document for batch in read_at_once for document in batch]
             documents: Sequence[Document | ConstrainedDocument] = read_documents
             if constraints is not None:
-                documents = constrained(read_documents, constraints)
+                documents = constrained(self.processor, read_documents, constraints)
             batches = [documents[i : i + size] for i in range(0, len(documents), size)]
             # While a single batch is prepared the model has nothing to do.
             return list(results(batches, workers if len(batches) > 1 else 0))

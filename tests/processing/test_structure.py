@@ -95,5 +95,15 @@ def test_borders_of_any_text(text: str) -> None:
             assert words.block[i] != words.block[i + 1]
 
 
+@pytest.mark.parametrize(
+    ("line", "loose", "firm"),
+    [("Tom Baker,Oslo\n", 99_999, 0), ("-\n", 99_999, 0), ("tom\n", 0, 0), ("Name\tCity\n", 99_999, 100_000)],
+)
+def test_a_paragraph_of_many_lines_costs_no_more_a_line(line: str, loose: int, firm: int) -> None:
+    """A hundred thousand of them end at all."""
+    borders = find_borders(line * 100_000)
+    assert (len(borders.loose), len(borders.firm)) == (loose, firm)
+
+
 def test_a_text_of_one_line_has_no_borders() -> None:
     assert find_borders("Merkel spoke. Macron left: they met") == find_borders("")

@@ -50,7 +50,8 @@ def test_stretches_are_in_order_and_apart(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "sign", ["<a ", "`a ", "{'a':", "$a=", "a.", "<code>", "[[a|", "\\cite[", "_a ", "A, ", "<!--"]
+    "sign",
+    ["<a ", "`a ", "{'a':", "$a=", "a.", "<code>", "[[a|", "\\cite[", "_a ", "A, ", "<!--", "A-", "Rue A-", "1 ", "A'"],
 )
 def test_signs_that_nothing_closes_cost_no_more_than_others(sign: str) -> None:
     """Hundreds of thousands of them end at all."""

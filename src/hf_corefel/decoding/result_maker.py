@@ -139,6 +139,7 @@ class ResultMaker:
         self._url, self._options = url, options
         self._whole = whole
         self._required = frozenset() if whole is None else whole.required
+        self._required_links = frozenset() if whole is None else whole.required_links
         self._separate = frozenset() if whole is None else whole.separate
         self._names = names
         self._offsets, self._found, self._edge = decoded.offsets, decoded.found, decoded.edge
@@ -178,7 +179,7 @@ class ResultMaker:
         """The cluster; None when all of its mentions are too improbable."""
         row, probability = decoded.entity_row, self._link.mean(decoded.spans, decoded.entity_row)
         least = self._options.min_probability
-        if row is not None and probability < least and not self._required & set(decoded.spans):
+        if row is not None and probability < least and not self._required_links & set(decoded.spans):
             first = self._mention(decoded.spans[0], row)
             self._warnings.append(
                 f"the link of {first.text!r} {first.begin}..{first.end} and its cluster to "

@@ -147,6 +147,8 @@ class WholeClusterings:
         self._counts = torch.cat((weights[:n, :n], weights[:n, size:]), dim=-1)
         self._groups, self._apart = self._spans_of(plan)
         self.required = {span for group in self._groups for span in group.spans}
+        # Those whose entity is asked for, by name.
+        self.required_links = {span for group in self._groups if group.entity >= 0 for span in group.spans}
         self.separate = {span for pair in self._apart for number in pair for span in self._groups[number].spans}
 
     def _spans_of(self, plan: ConstraintPlan | None) -> tuple[list[SpanGroup], set[tuple[int, int]]]:

@@ -15,6 +15,7 @@ from .plain_values import advice, is_missing, plain
 __all__ = [
     "DocumentError",
     "Offsets",
+    "check_entity",
     "check_head",
     "check_list",
     "check_object",
@@ -37,6 +38,7 @@ Offsets = tuple[int, int]
 
 _WIKIDATA = re.compile(r"[QPL][0-9]+")
 _HALVES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class DocumentError(ValueError):
@@ -142,6 +144,14 @@ def check_string(value: Any, where: str, *, or_none: str = "") -> Any:
     if not (value is None and or_none) and (not isinstance(value, str) or not value):
         raise DocumentError(f"{where}: expected a non-empty string{or_none}, got {value!r}")
     _check_surrogates(value, where)
+    return value
+
+
+def check_entity(value: Any, where: str, *, or_none: str = "") -> Any:
+    """The value, a name that a knowledge base may have; raises when it is none. As `check_string` beside that."""
+    value = check_string(value, where, or_none=or_none)
+    if value is not None and _SURROGATE.search(value):
+        raise DocumentError(f"{where}: {value!r} is no valid Unicode; take the lone surrogate out of it")
     return value
 
 

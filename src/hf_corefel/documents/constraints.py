@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import combinations, pairwise
 from typing import Any
 
-from .checks import DocumentError, Offsets, check_list, check_offsets, check_string, or_empty, reject_unknown, require
+from .checks import DocumentError, Offsets, check_entity, check_list, check_offsets, or_empty, reject_unknown, require
 from .mentions import check_pair
 from .plain_values import plain, plain_name
 
@@ -66,7 +66,7 @@ class Constraints:
         for i, (mention, entity) in enumerate(_named(self.entities)):
             where = f"constraints.entities[{i}]"
             offsets = check_pair(mention, where)
-            named = check_string(plain_name(entity), f"{where}.entity", or_none=" or None for NIL")
+            named = check_entity(plain_name(entity), f"{where}.entity", or_none=" or None for NIL")
             if entities.setdefault(offsets, named) != named:
                 raise DocumentError(f"{where}: mention {offsets[0]}..{offsets[1]} has two entities")
         object.__setattr__(self, "entities", entities)

@@ -33,10 +33,15 @@ class ConstrainedDocument:
     constraints: Constraints
 
 
-def constrained(documents: Sequence[Document], given: Any) -> list[Document | ConstrainedDocument]:
+def constrained(
+    processor: CorefELProcessor, documents: Sequence[Document], given: Any
+) -> list[Document | ConstrainedDocument]:
     """Return documents with their constraints, where they have some.
 
+    An old title stands for the entity that it leads to, and a Wikidata id for the one that has it.
+
     Args:
+        processor: Its knowledge base says which names are those of one entity.
         documents: The documents.
         given: A list with what `Constraints.of` takes, or None, for each.
 
@@ -57,14 +62,15 @@ def constrained(documents: Sequence[Document], given: Any) -> list[Document | Co
         )
     pairs: list[Document | ConstrainedDocument] = []
     for document, value in zip(documents, listed, strict=True):
-        read = None if value is None else _read(document, value)
+        read = None if value is None else _read(processor, document, value)
         pairs.append(document if read is None or not read.mentions else ConstrainedDocument(document, read))
     return pairs
 
 
-def _read(document: Document, value: Any) -> Constraints:
+def _read(processor: CorefELProcessor, document: Document, value: Any) -> Constraints:
     try:
-        constraints = Constraints.of(value)
+        # Whether two names contradict one another shows when they are those of the knowledge base.
+        constraints = _with_own_names(processor, document, Constraints.of(value))
         constraints.groups(document.text)
     except DocumentError as error:
         raise DocumentError(f"{document.name}: {error}") from error
@@ -76,8 +82,7 @@ def encode_constrained(
 ) -> tuple[EncodedDocument, ConstraintPlan]:
     """Encode a document so that all mentions of its constraints are among its spans, with the entities they have.
 
-    A mention whose entity is fixed has it for its only candidate, with a prior of 1, or none where it is NIL. An old
-    title stands for the entity that it leads to, and a Wikidata id for the one that has it.
+    A mention whose entity is fixed has it for its only candidate, with a prior of 1, or none where it is NIL.
 
     Args:
         processor: The processor.
@@ -87,7 +92,7 @@ def encode_constrained(
     Raises:
         DocumentError: When a mention is none of the given ones, or holds no word, or an entity is unknown.
     """
-    document, constraints = given.document, _with_own_names(processor, given.document, given.constraints)
+    document, constraints = given.document, given.constraints
     plan = ConstraintPlan(constraints, *constraints.groups(document.text))
     for name in ("mentions", "spans"):
         listed = getattr(document, name)

@@ -45,10 +45,10 @@ def choose_retention(
         )
         return Retention(wanted, settings.max_partners, [warning])
     limit = min(settings.max_kept_spans if bound is None else bound, wanted)
-    if limit == wanted or given:
+    if given or kept <= limit:
         return Retention(limit, 0, [])
     warning = (
-        f"only the best {limit} spans of this long document were kept instead of {wanted} (max_kept_spans, "
+        f"only the best {limit} spans of this long document were kept instead of {kept} (max_kept_spans, "
         "--max-kept-spans on the command line)"
     )
     return Retention(limit, 0, [warning])

@@ -66,6 +66,37 @@ class _Line:
         return self.begin + len(self.text)
 
 
+@dataclass(frozen=True)
+class _Shape:
+    """What tells a wrapped paragraph from lines of their own.
+
+    Attributes:
+        width: Characters of its widest line.
+        runs_on: Whether it reads as running text, whose lines end in the middle of sentences and the last with one.
+    """
+
+    width: int
+    runs_on: bool
+
+    @classmethod
+    def of(cls, lines: list[_Line]) -> _Shape:
+        """Return the shape of the lines of a paragraph."""
+        bare = [line.text.strip() for line in lines]
+        runs_on = any(text[:1].islower() for text in bare[1:]) or bool(bare and _CLOSED.search(bare[-1]))
+        return cls(max(map(len, bare), default=0), runs_on)
+
+    def is_wrapped(self, line: str, following: str) -> bool:
+        """Whether a line goes on in the following one, because what comes there had no room in it."""
+        above, below = line.strip(), following.strip()
+        if _CLOSED.search(above):
+            return False
+        if below[:1].islower() or _CUT_WORD.search(above):
+            return True
+        first = below.split(maxsplit=1)[0] if below else ""
+        is_full = len(above) + 1 + len(first) > self.width
+        return is_full and self.runs_on and self.width >= _NARROWEST_PARAGRAPH
+
+
 def find_borders(text: str) -> Borders:
     """Return the borders that the lines of a text show; those of sentences are not among them."""
     borders = Borders()
@@ -97,6 +128,7 @@ def _add_paragraph(borders: Borders, lines: list[_Line]) -> None:
     """Adds the borders within lines that no blank line, item or heading parts."""
     # Tabs between the words of a sentence are blanks.
     tabs = [0 if _is_prose(line.text) else line.text.strip().count("\t") for line in lines]
+    shape = _Shape.of(lines)
     for i, line in enumerate(lines):
         neighbours = tabs[max(i - 1, 0) : i] + tabs[i + 1 : i + 2]
         table = tabs[i] > 1 or (tabs[i] == 1 and 1 in neighbours)
@@ -104,7 +136,7 @@ def _add_paragraph(borders: Borders, lines: list[_Line]) -> None:
         cells = [line.begin + at for at, c in enumerate(line.text) if c == "\t" and at >= lead and tabs[i]]
         (borders.firm if table else borders.loose).extend(cells)
         borders.firm += [line.begin + at for at, c in enumerate(line.text) if c == "|"]
-        if i and not _is_wrapped(lines, i - 1, table or tabs[i - 1] > 1):
+        if i and (table or tabs[i - 1] > 1 or not shape.is_wrapped(lines[i - 1].text, line.text)):
             borders.loose.append(line.begin)
 
 
@@ -117,18 +149,3 @@ def _is_prose(line: str) -> bool:
         return False
     # The names of columns are single words in lower case too ("name", "city"), but few, and they end with no full stop.
     return len(cells) > _MOST_COLUMNS or bool(_CLOSED.search(line))
-
-
-def _is_wrapped(lines: list[_Line], i: int, table: bool) -> bool:
-    """Whether line i goes on in line i + 1, because what comes there had no room in it."""
-    above, below = lines[i].text.strip(), lines[i + 1].text.strip()
-    if table or _CLOSED.search(above):
-        return False
-    if below[:1].islower() or _CUT_WORD.search(above):
-        return True
-    widest = max(len(line.text.strip()) for line in lines)
-    first = below.split(maxsplit=1)[0] if below else ""
-    is_full = len(above) + 1 + len(first) > widest
-    # Lines of running text end in the middle of sentences, and the last one ends with one.
-    runs_on = any(line.text.strip()[:1].islower() for line in lines[1:]) or bool(_CLOSED.search(lines[-1].text))
-    return is_full and runs_on and widest >= _NARROWEST_PARAGRAPH

@@ -27,13 +27,15 @@ __all__ = ["find_verbatim"]
 Offsets = tuple[int, int]
 
 _ADDRESS_END = r"\s<>\"“”„«»\[\]`|—"
+# The rest of a word. No word is longer, so that tokens without a blank cost no more than their characters.
+_REST = r"[\w'’-]{0,60}"
 # A word with a capital letter or a digit; with a full stop only where it is short: "St.", "D.C.".
-_CAPITAL = r"(?:(?:[A-Z]\.)+|[A-Z][a-z]{0,2}\.|[A-Z\d][\w'’-]*)"
-_ROAD = r"(?:[Rr]ue|[Vv]ia|[Cc]alle|[Aa]venida|[Pp]laza|[Pp]iazza)\s+(?:d\w{0,2}\s+)?[A-Z][\w'’-]*"
+_CAPITAL = rf"(?:(?:[A-Z]\.){{1,10}}|[A-Z][a-z]{{0,2}}\.|[A-Z\d]{_REST})"
+_ROAD = rf"(?:[Rr]ue|[Vv]ia|[Cc]alle|[Aa]venida|[Pp]laza|[Pp]iazza)\s+(?:d\w{{0,2}}\s+)?[A-Z]{_REST}"
 _STREET = (
     rf"(?:\d{{1,5}}[A-Za-z]?\s+(?:{_CAPITAL}\s+){{1,4}}(?:Street|St|Avenue|Ave|Road|Rd|Boulevard|Blvd|Lane|Ln|Drive|Dr"
     r"|Square|Sq|Place|Pl|Court|Ct|Way|Highway|Hwy|Parkway|Pkwy|Terrace|Row|Quay)\b\.?(?:\s+[NSEW]{1,2}\b\.?)?"
-    r"|[A-Z][\w.'’-]*(?:[Ss]tra(?:ße|sse)|[Ss]tr\.|[Pp]latz|[Aa]llee|[Gg]asse|[Ww]eg)\s+\d{1,4}[a-z]?\b"
+    r"|[A-Z][\w.'’-]{0,60}(?:[Ss]tra(?:ße|sse)|[Ss]tr\.|[Pp]latz|[Aa]llee|[Gg]asse|[Ww]eg)\s+\d{1,4}[a-z]?\b"
     rf"|\d{{1,4}},?\s+{_ROAD}|\b{_ROAD}\s+\d{{1,4}}\b|P\.?\s?O\.?\s+[Bb]ox\s+\d+)"
 )
 # What follows a street: parts with capital letters or digits only, up to what ends them.
