@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 import torch
 
-from hf_corefel import Cluster, Document, Mention
+from hf_corefel import Candidate, Cluster, Document, Mention
 from hf_corefel.calibration import calibrate_corpora, calibrated, read_documents
 from hf_corefel.calibration.fitting import Evidence, _costs, _evidence, _loss, fit_to_evidence
 from hf_corefel.decoding import clusters_from_parents
 from hf_corefel.heads import Calibration, EdgeScores, GlobalHead, GoldClustering
 from hf_corefel.pipeline_corefel import CorefELPipeline
+from hf_corefel.utils.gold_codes import NOT_KNOWN
 
 SOME = Calibration(pair_scale=0.5, link_scale=0.7, nil_offset=0.3)
 
@@ -131,6 +133,58 @@ def evidence_of(pipeline: CorefELPipeline, documents: Sequence[Document]) -> lis
     return [_evidence(pipeline, pipeline.model.head, each) for each in read_documents(pipeline, documents)]
 
 
+def test_a_nested_mention_in_its_cluster_costs_what_the_others_do(tiny_model: Any, tiny_processor: Any) -> None:
+    """Without links an entity that both may have holds them together no more."""
+    model = tiny_model(span_keep_ratio=3.0, forbid_nested=True, max_span_words=5)
+    pipeline = CorefELPipeline(model, tiny_processor(model.config), task="coref-el")
+    text = "The city of Oslo won. Anna Berg met Carl Moss. Berg praised Moss."
+    groups = [[(0, 16), (12, 16)], [(22, 31), (47, 51)], [(36, 45), (60, 64)]]
+    clusters = [Cluster(tuple(Mention(*place) for place in group)) for group in groups]
+    shared = {place: [Candidate("Oslo", 0.9)] for place in groups[0]}
+    for links in (False, "some"):
+        apart, together = (
+            Document(text, clusters=clusters, annotated={"links": links}, candidates=candidates)
+            for candidates in ({}, shared)
+        )
+        costs = [_costs(pipeline.model.head, e.scores, e) for e in evidence_of(pipeline, [apart, together])]
+        assert costs[0][2:] == pytest.approx(costs[1][2:]) and costs[0][2] > 1.0
+
+
+@pytest.mark.parametrize("head", ["global", "local", "standalone_coref"])
+def test_a_mention_of_which_nothing_is_known_is_not_said_to_be_apart(
+    head: str, tiny_model: Any, tiny_processor: Any
+) -> None:
+    model = tiny_model(head=head, span_keep_ratio=3.0)
+    pipeline = CorefELPipeline(model, tiny_processor(model.config), task="coref-el")
+    berg, moss = Mention(0, 4), Mention(9, 13)
+    document = Document(
+        "Berg met Moss in Oslo.",
+        clusters=[Cluster((berg,), "Anna_Berg"), Cluster((moss,))],
+        annotated={"clusters": False, "links": "some"},
+    )
+    (evidence,) = evidence_of(pipeline, [document])
+    of_moss = evidence.gold.cluster_ids == NOT_KNOWN
+    assert of_moss.sum() == 1 and (evidence.gold.entity_rows[of_moss] == NOT_KNOWN).all()
+    known = _costs(pipeline.model.head, evidence.scores, evidence)[2]
+    apart = replace(evidence, gold=replace(evidence.gold, entity_rows=torch.full_like(evidence.gold.entity_rows, -1)))
+    assert known < _costs(pipeline.model.head, evidence.scores, apart)[2]
+    assert known == 0.0 or head == "global"  # an upper bound of what nothing is known of
+
+
+def test_documents_are_judged_under_the_scope_that_they_are_read_under(
+    tiny_model: Any, tiny_processor: Any, tiny_documents: list[Document]
+) -> None:
+    model = tiny_model(span_keep_ratio=3.0, mention_scopes={"named": {}, "all": {}})
+    pipeline = CorefELPipeline(model, tiny_processor(model.config), task="coref-el")
+    gold = layered(tiny_documents, mentions="named")
+    said = [replace(document, mention_scope="named") for document in gold]
+    found = [
+        calibrate_corpora(pipeline, {"a": documents}, fit=False).before["a"].mentions.right.tolist()
+        for documents in (gold, said)
+    ]
+    assert found[0] == found[1] != []
+
+
 def test_layers_say_what_is_known(tiny_pipeline: Any, tiny_documents: list[Document]) -> None:
     pipeline = tiny_pipeline()
     full = evidence_of(pipeline, tiny_documents)
@@ -181,6 +235,12 @@ def test_what_cannot_be_calibrated_is_refused(tiny_pipeline: Any, tiny_documents
         calibrate_corpora(pipeline, {"mine": []})
     with pytest.raises(ValueError, match="one corpus only"):
         calibrate_corpora(pipeline, {"mine": tiny_documents}, leave_one_out=True)
+    corpora = {"mine": tiny_documents, "bare": [Document("Oslo is old.", clusters=[])]}
+    with pytest.raises(ValueError, match="leave_one_out: without mine no document has a mention"):
+        calibrate_corpora(pipeline, corpora, leave_one_out=True)
+    corpora["bare"] = [Document("Oslo is old.", clusters=[Cluster((Mention(0, 11),))])]  # longer than any span
+    with pytest.raises(ValueError, match="leave_one_out: without mine: no annotated mention is among the spans"):
+        calibrate_corpora(pipeline, corpora, leave_one_out=True, only=["mention_scale"])
     with pytest.raises(ValueError, match=r"clusters: missing"):
         calibrate_corpora(pipeline, {"mine": [Document("Oslo is old.")]})
     unknown = Document("Oslo is old.", clusters=[Cluster((Mention(0, 4),), "Oslo")], mention_scope="entities")

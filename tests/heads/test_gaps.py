@@ -36,7 +36,7 @@ def with_layers(gold: GoldClustering, layers: AnnotatedLayers) -> GoldClustering
     clusters, entities = gold.cluster_ids.clone(), gold.entity_rows.clone()
     mention = clusters >= 0
     unknown = mention & ((torch.tensor(layers.links is False)) | (entities < 0) & torch.tensor(layers.links == "some"))
-    entities[unknown] = NOT_KNOWN
+    entities[unknown | torch.tensor(layers.links is False)] = NOT_KNOWN
     if not layers.clusters:
         clusters[mention & (entities < 0)] = NOT_KNOWN
     clusters[~mention] = {"all": -1, "named": FREE, "given": LEFT_OUT}[layers.mentions]
@@ -165,6 +165,21 @@ def test_a_guest_that_knows_no_gaps_is_not_shown_any(make_documents: MakeDocumen
     kept, _ = without_what_is_not_learnt(head, scores, gold)
     assert kept.mask.sum(dim=1).tolist() == [5, 0, int((gold.cluster_ids[2] >= 0).sum())]
     assert describe_left_out(head, "guest", layers) != []
+
+
+@pytest.mark.parametrize("layers", [{"links": False}, {"links": False, "clusters": False}])
+def test_a_document_without_links_and_mentions_has_gaps_too(layers: dict[str, Any]) -> None:
+    """A guest is not shown it, and the linking head learns nothing of it."""
+    scores, _ = parts([5, 6], [7, 8])
+    scores = dataclasses.replace(scores, nil=torch.zeros(1, 4))
+    none = GoldClustering(torch.full((1, 4), -1), torch.full((1, 4), -1))
+    gold = with_layers(none, AnnotatedLayers.from_dict(layers))
+    assert gold.has_gaps.tolist() == [True] and none.has_gaps.tolist() == [False]
+    assert not without_what_is_not_learnt(FirstSpan(), scores, gold)[0].mask.any()
+    linking = StandaloneLinkingHead()
+    assert linking.loss(scores, none).item() > 0.0 == linking.loss(scores, gold).item()
+    for head in (GlobalHead(), LocalHead(), StandaloneCorefHead()):
+        assert head.loss(scores, none).item() == head.loss(scores, gold).item()
 
 
 def parts(first: list[int], second: list[int]) -> tuple[EdgeScores, GoldClustering]:

@@ -133,6 +133,11 @@ def test_what_is_not_annotated_gives_no_decision() -> None:
     assert decisions_of(gold, annotated={"clusters": False})["antecedents"] == ([], [])
     assert decisions_of(gold, annotated={"mentions": "given"})["mentions"] == ([], [])
     assert decisions_of(gold, annotated={"mentions": "named"})["mentions"] == ([], [])
+    # Whether a link that gold lacks is wrong is known where gold has all.
+    for annotated in ({"mentions": "given"}, {"mentions": "named"}, {"links": "some"}):
+        assert decisions_of(gold, annotated=annotated)["links_found"] == ([], [])
+    complete = Document(TEXT, clusters=gold, annotated={"mentions": "named"}, mention_scope="named")
+    assert document_decisions([complete], [RESULT]).links_found.right.tolist() == [True, True, False]
     of_names = decisions_of(gold, annotated={"mentions": "named"}, mention_scope="named")
     assert of_names["mentions"] == ([0.9, 0.8, 0.7], [True, True, True])
 

@@ -144,11 +144,12 @@ GOLD = [cluster("Anna", (0, 4), (0, 9)), cluster("Anna", (13, 20)), cluster(None
     [
         # Clusters of one entity are one, and the fourth span is no gold mention.
         ({}, [0, 0, 2, -1, 0], [0, 0, -1, -1, 0]),
-        ({"links": False}, [0, 0, 2, -1, 1], [NOT_KNOWN, NOT_KNOWN, NOT_KNOWN, -1, NOT_KNOWN]),
+        # That no link is annotated is to be seen of every span, also of those that are no mentions.
+        ({"links": False}, [0, 0, 2, -1, 1], [NOT_KNOWN] * 5),
         ({"links": "some"}, [0, 0, 2, -1, 0], [0, 0, NOT_KNOWN, -1, 0]),
         ({"clusters": False}, [0, 0, NOT_KNOWN, -1, 0], [0, 0, -1, -1, 0]),
         ({"clusters": False, "links": "some"}, [0, 0, NOT_KNOWN, -1, 0], [0, 0, NOT_KNOWN, -1, 0]),
-        ({"clusters": False, "links": False}, [NOT_KNOWN] * 3 + [-1, NOT_KNOWN], [NOT_KNOWN] * 3 + [-1, NOT_KNOWN]),
+        ({"clusters": False, "links": False}, [NOT_KNOWN] * 3 + [-1, NOT_KNOWN], [NOT_KNOWN] * 5),
         ({"mentions": "named"}, [0, 0, 2, FREE, 0], [0, 0, -1, -1, 0]),
         ({"mentions": "given"}, [0, 0, 2, LEFT_OUT, 0], [0, 0, -1, -1, 0]),
     ],

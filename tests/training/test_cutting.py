@@ -192,6 +192,13 @@ def test_bad_limits_are_named(tmp_path: Any, value: Any) -> None:
         CorefELTrainingArguments(str(tmp_path), use_cpu=True, max_document_words=value)
 
 
+@pytest.mark.parametrize("words", [-1, 0, True, 2.0])
+def test_what_is_no_number_of_words_is_refused(words: Any) -> None:
+    for text in ("Oslo won.", "Oslo won. " * 50):
+        with pytest.raises(ValueError, match="max_words must be a number of words from 1 on"):
+            DocumentDataset([Document(text, clusters=[])], words)
+
+
 # Gold that training cannot use --------------------------------------------------------------------------
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -289,6 +291,16 @@ def test_text_without_gold_needs_a_teacher(
     assert len(make_taught(tiny_teacher, train_dataset=dataset).train_dataset) == 3
 
 
+def test_text_without_gold_is_no_gold_without_mentions(
+    make_taught: MakeTrainer, tiny_teacher: LiveTeacher, plain: list[Document], caplog: pytest.LogCaptureFixture
+) -> None:
+    make_taught(tiny_teacher, train_dataset=plain, max_steps=1).train()
+    assert "there is not one mention" not in caplog.text
+    empty = [replace(document, clusters=[]) for document in plain]
+    make_taught(tiny_teacher, train_dataset=empty, max_steps=1).train()
+    assert "there is not one mention; a model that is trained on it learns to find none" in caplog.text
+
+
 # Training ------------------------------------------------------------------------------------------------
 
 
@@ -383,9 +395,10 @@ def test_teachers_that_do_not_fit_are_named(
     trainer = make_taught(tiny_teacher, train_dataset=[replace(plain[0], mention_scope="all")])
     with pytest.raises(ValueError, match=r"'plain-0'\.mention_scope: 'all', but the teacher knows one scope only"):
         trainer.train()
-    for name, value in (("distillation_weight", -1.0), ("distillation_temperature", 0.0)):
-        with pytest.raises(ValueError, match=name):
-            make_taught(tiny_teacher, **{name: value})
+    for name, least in (("distillation_weight", -1.0), ("distillation_temperature", 0.0)):
+        for value in (least, math.inf, math.nan, True, None, "2"):
+            with pytest.raises(ValueError, match=rf"{name} must be a finite number"):
+                make_taught(tiny_teacher, **{name: value})
 
 
 # The cache -----------------------------------------------------------------------------------------------
@@ -472,7 +485,7 @@ def test_one_folder_is_for_one_teacher(
     tiny_teacher: LiveTeacher, stranger: LiveTeacher, plain: list[Document], tmp_path: Path
 ) -> None:
     cache_teacher(tiny_teacher, plain[:1], tmp_path)
-    with pytest.raises(ValueError, match=rf"{MANIFEST_FILE}: reading is"):
+    with pytest.raises(ValueError, match=rf"{MANIFEST_FILE}: reading.max_span_words is"):
         cache_teacher(stranger, plain, tmp_path)
     for name, value in (("temperature", 2.0), ("threshold", 0.5), ("bf16", True)):
         with pytest.raises(ValueError, match=rf"{MANIFEST_FILE}: {name} is .* there, and {value} was asked for"):
@@ -480,9 +493,39 @@ def test_one_folder_is_for_one_teacher(
     other = LiveTeacher(CorefELModel(tiny_teacher.model.config), tiny_teacher.processor)
     with pytest.raises(ValueError, match="weights_sha256"):
         cache_teacher(other, plain, tmp_path)
-    for name, value in (("temperature", 0.0), ("threshold", 1.0)):
+    wrong: dict[str, tuple[Any, ...]] = {
+        "temperature": (0.0, math.inf, True, None),
+        "threshold": (1.0, -0.1, math.nan, "0"),
+        "max_document_words": (-1, True, 2.5),
+    }
+    for name, value in ((name, value) for name, values in wrong.items() for value in values):
         with pytest.raises(ValueError, match=f"{name} must"):
             cache_teacher(tiny_teacher, plain, tmp_path / "new", **{name: value})
+    assert not (tmp_path / "new").exists()
+
+
+def test_one_folder_is_for_one_configuration_and_knowledge_base(
+    tiny_teacher: LiveTeacher, plain: list[Document], tmp_path: Path, tiny_encyclopaedia: Callable[..., Any]
+) -> None:
+    cache_teacher(tiny_teacher, plain[:1], tmp_path)
+    processor = tiny_teacher.processor.with_knowledge_base(tiny_encyclopaedia())
+    with pytest.raises(ValueError, match=rf"{MANIFEST_FILE}: knowledge_base is "):
+        cache_teacher(LiveTeacher(tiny_teacher.model, processor), plain, tmp_path)
+    config = copy.deepcopy(tiny_teacher.model.config)
+    config.edge_activation = "arsinh" if config.edge_activation == "none" else "none"
+    other = CorefELModel(config)
+    other.load_state_dict(tiny_teacher.model.state_dict())
+    with pytest.raises(ValueError, match=rf"{MANIFEST_FILE}: config.edge_activation is "):
+        cache_teacher(LiveTeacher(other.eval(), tiny_teacher.processor), plain, tmp_path)
+    # A folder of an earlier release, which did not say as much, goes on.
+    manifest = json.loads((tmp_path / MANIFEST_FILE).read_text(encoding="utf-8"))
+    earlier = {name: value for name, value in manifest.items() if name not in ("config", "knowledge_base")}
+    (tmp_path / MANIFEST_FILE).write_text(json.dumps(earlier), encoding="utf-8")
+    assert cache_teacher(tiny_teacher, plain, tmp_path) == len(plain) - 1
+    for name in ("head", "temperature"):
+        (tmp_path / MANIFEST_FILE).write_text(json.dumps({**earlier, name: None}), encoding="utf-8")
+        with pytest.raises(ValueError, match=f"{MANIFEST_FILE}: {name} is None; the file is damaged"):
+            CachedTeacher(tmp_path)
 
 
 def test_what_a_cache_lacks_is_said_before_training(

@@ -312,13 +312,13 @@ def _evidence(pipeline: CorefELPipeline, head: Head, document: ReadDocument) -> 
     linked_rows = gold.entity_rows[0, linked]
     if not (complete := layers.links is True):
         # To know the links of linked clusters alone would say, if it counted, that hardly any is NIL.
-        gold = _without_links(gold)
+        gold = _without_links(gold).restrict_to_connected(scores)
     return Evidence(spans, are_mentions, scores, gold, linked, linked_rows, some, complete)
 
 
 def _without_links(gold: GoldClustering) -> GoldClustering:
-    """The clusters alone."""
-    return GoldClustering(gold.cluster_ids, torch.full_like(gold.entity_rows, -1))
+    """The clusters alone; of spans whose cluster is not known either, nothing."""
+    return GoldClustering(gold.cluster_ids, gold.entity_rows.masked_fill(gold.cluster_ids != NOT_KNOWN, -1))
 
 
 def _of_spans(scores: EdgeScores, wanted: Tensor) -> EdgeScores:

@@ -69,7 +69,7 @@ def read_documents(
     for number, document in enumerate(documents, 1):
         if document.clusters is None:
             raise ValueError(f"{document.name}.clusters: missing; calibration is fitted and judged by gold clusters")
-        gold = same.document(_as_known(document, pipeline.processor))
+        gold = same.document(_with_own_scope(document, pipeline.processor))
         text = replace(document, clusters=None, mentions=None, annotated=None, mention_scope=gold.mention_scope)
         found = pipeline.forward(pipeline.preprocess([text]))
         for output in found["outputs"]:
@@ -81,9 +81,15 @@ def read_documents(
     return read
 
 
-def _as_known(document: Document, processor: CorefELProcessor) -> Document:
-    """The document with a mention scope that the model knows; another one says nothing of what is no mention."""
-    if document.mention_scope is None or document.mention_scope in (processor.settings.mention_scopes or {}):
+def _with_own_scope(document: Document, processor: CorefELProcessor) -> Document:
+    """The document with the mention scope under which the model reads it.
+
+    A scope that the model does not know says nothing of what is no mention.
+    """
+    settings = processor.settings
+    if document.mention_scope is None:
+        return replace(document, mention_scope=settings.default_scope)
+    if document.mention_scope in settings.scope_names:
         return document
     layers = document.layers
     return replace(

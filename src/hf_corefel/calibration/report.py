@@ -136,6 +136,14 @@ def calibrate_corpora(
         raise ValueError(f"{empty[0]}: there is no document" if empty else "corpora: there is none")
     if leave_one_out and len(corpora) == 1:
         raise ValueError("leave_one_out: there is one corpus only; give another one, or leave this out")
+    if (
+        leave_one_out
+        and len(with_gold := [name for name in corpora if any(d.clusters != [] for d in corpora[name])]) == 1
+    ):
+        raise ValueError(
+            f"leave_one_out: without {with_gold[0]} no document has a mention, so nothing could be fitted; give "
+            "another corpus, or leave this out"
+        )
     check_only(only, one_scale)
     sizes = {name: len(documents) for name, documents in corpora.items()}
     total = sum(sizes.values()) + len(corpora) * (1 + fit + 2 * leave_one_out) + fit
@@ -165,9 +173,12 @@ def calibrate_corpora(
     if leave_one_out:
         for name in read:
             others = {other: documents for other, documents in read.items() if other != name}
-            report.left_out[name] = fit_calibration(
-                pipeline, others, one_scale=one_scale, only=only, start=report.calibration
-            )
+            try:
+                report.left_out[name] = fit_calibration(
+                    pipeline, others, one_scale=one_scale, only=only, start=report.calibration
+                )
+            except ValueError as error:
+                raise ValueError(f"leave_one_out: without {name}: {error}") from error
             advance()
             report.held_out[name] = measured(name, report.left_out[name])
     return report

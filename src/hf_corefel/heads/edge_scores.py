@@ -203,7 +203,7 @@ class GoldClustering:
 
     Attributes:
         cluster_ids: int64 [B, N]; spans with the same id >= 0 are one cluster, -1 is no gold mention.
-        entity_rows: Row of the gold entity of the span's cluster, int64 [B, N]; -1 is NIL or out of reach.
+        entity_rows: Row of the gold entity of the span's cluster, int64 [B, N]; -1 is NIL, out of reach, or no mention.
 
     Example:
         >>> import torch
@@ -217,9 +217,12 @@ class GoldClustering:
     entity_rows: Tensor
 
     def within(self, mask: Tensor) -> GoldClustering:
-        """The same gold with -1 at masked spans (mask: bool [B, N]) and no entity at non-mentions."""
+        """The same gold with -1 at masked spans (mask: bool [B, N]), and at non-mentions no entity but `NOT_KNOWN`."""
         mentions = mask & (self.cluster_ids != -1)
-        return GoldClustering(self.cluster_ids.masked_fill(~mentions, -1), self.entity_rows.masked_fill(~mentions, -1))
+        has_entity = mentions | (mask & (self.entity_rows == NOT_KNOWN))
+        return GoldClustering(
+            self.cluster_ids.masked_fill(~mentions, -1), self.entity_rows.masked_fill(~has_entity, -1)
+        )
 
     @property
     def left_out(self) -> Tensor:
@@ -240,7 +243,7 @@ class GoldClustering:
     @property
     def has_gaps(self) -> Tensor:
         """In which documents not everything is known of each span, bool [B]."""
-        return ((self.cluster_ids < -1) | self.has_unknown_link).any(dim=1)
+        return ((self.cluster_ids < -1) | (self.entity_rows == NOT_KNOWN)).any(dim=1)
 
     @renamed_argument("entity_ids", "candidate_rows")
     def restrict_to_reachable(self, candidate_rows: Tensor, mask: Tensor) -> tuple[GoldClustering, int]:

@@ -14,6 +14,7 @@ from torch.nn import functional
 
 from ..documents import AnnotatedLayers
 from ..trees import EdgeMarginals
+from ..utils.gold_codes import NOT_KNOWN
 from .base import Decoding, EdgeScores, GoldClustering, Head, HeadMarginals
 from .local import propagate_entities
 from .missing_edges import moved_to_root
@@ -118,7 +119,7 @@ class StandaloneLinkingHead(Head):
         correct = gold.correct_candidates(scores.candidate_rows)
         targets = torch.cat((~correct.any(dim=-1, keepdim=True), correct), dim=-1).to(logits.dtype)
         losses = functional.binary_cross_entropy_with_logits(logits.masked_fill(~real, 0.0), targets, reduction="none")
-        unknown = gold.has_unknown_link
+        unknown = gold.has_unknown_link | (gold.entity_rows == NOT_KNOWN)
         linked = (gold.cluster_ids != -1) & ~unknown
         silent = unknown | (unknown.any(dim=1) & ~linked.any(dim=1)).unsqueeze(1)
         return losses.masked_fill(~real | silent.unsqueeze(-1), 0.0).sum(dim=(1, 2)).mean()

@@ -284,6 +284,7 @@ def _of_document(
     mentions: list[tuple[float, bool]] = []
     antecedents: list[tuple[float, bool]] = []
     complete = _knows_all_mentions(gold, layers)
+    all_links = complete and layers.links is True
     # Of each drawn clustering the cluster of each mention.
     drawn = [
         {m.offsets: c for c, cluster in enumerate(sample.clusters) for m in cluster.mentions}
@@ -298,12 +299,12 @@ def _of_document(
                 mentions.append((mention.probability, c is not None))
             if entity is None or probability is None or layers.links is False:
                 continue
-            if c is None:
-                if complete and layers.links is True:
-                    found.append((probability, False))
-            elif _is_known(entities[c], cluster.entity, layers, wikidata):
-                links.append((probability, entity == entities[c]))
-                found.append(links[-1])
+            decision = probability, c is not None and entity == entities[c]
+            is_known = c is not None and _is_known(entities[c], cluster.entity, layers, wikidata)
+            if is_known:
+                links.append(decision)
+            if all_links and (is_known or c is None):
+                found.append(decision)
         if drawn and layers.clusters:
             for before, mention in zip(cluster.mentions, cluster.mentions[1:], strict=False):
                 pair = before.offsets, mention.offsets

@@ -77,7 +77,7 @@ class Alignment:
         clusters: ``[S]`` gold cluster of each span, -1 where it is no gold mention; where that is not annotated, a code
             of `hf_corefel.utils.gold_codes`.
         entities: ``[S]`` the document's entity row of that cluster's entity, -1 for NIL or out of reach, -2 where it is
-            not annotated.
+            not annotated; so also where no cluster is, if no link of the document is annotated.
         report: What could not be reached.
     """
 
@@ -114,7 +114,8 @@ def align_clusters(
     span_of = {(int(begin), int(end)): s for s, (begin, end) in enumerate(offsets)}
     row_of = {name: row for row, name in enumerate(entities)}
     cluster_ids = np.full(len(offsets), _code_of_others(layers, names_only), dtype=np.int64)
-    entity_rows = np.full(len(offsets), -1, dtype=np.int64)
+    # Where no link is annotated, that is to be seen of every document, also of one without a mention.
+    entity_rows = np.full(len(offsets), NOT_KNOWN if layers.links is False else -1, dtype=np.int64)
     cluster_of_row: dict[int, int] = {}
     report = AlignmentReport(documents=1)
     for c, cluster in enumerate(clusters):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
@@ -10,6 +9,8 @@ from typing import Any, NamedTuple
 from transformers import SchedulerType, TrainingArguments
 from transformers.debug_utils import DebugOption
 from transformers.utils import logging
+
+from .checks import check_number, check_words
 
 __all__ = ["REFUSED", "CorefELTrainingArguments", "LearningRates"]
 
@@ -60,7 +61,6 @@ _NOT_NEGATIVE = (
     "task_learning_rate",
     "task_learning_rate_end",
     "group_max_grad_norm",
-    "distillation_weight",
 )
 
 # The recipe, as multiples of `learning_rate` where they are rates.
@@ -285,13 +285,12 @@ class CorefELTrainingArguments(TrainingArguments):
         """
         for name in _NOT_NEGATIVE:
             value = getattr(self, name)
-            if value is not None and not value >= 0:
-                raise ValueError(f"{name} must not be negative; got {value}")
-        if not 0.0 < self.distillation_temperature < math.inf:
-            raise ValueError(f"distillation_temperature must be above 0; got {self.distillation_temperature}")
-        words = self.max_document_words
-        if words is not None and (isinstance(words, bool) or not isinstance(words, int) or words < 0):
-            raise ValueError(f"max_document_words must be a number of words, or None for no limit; got {words!r}")
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            if value is not None and not (is_number and value >= 0):
+                raise ValueError(f"{name} must be a number that is not negative; got {value!r}")
+        check_number(self.distillation_weight, "distillation_weight", least=0)
+        check_number(self.distillation_temperature, "distillation_temperature", above=0)
+        check_words(self.max_document_words, "max_document_words", least=0)
         if self.encoder_warmup is not None and not 0.0 <= self.encoder_warmup < 1.0:
             raise ValueError(f"encoder_warmup must lie in [0, 1); got {self.encoder_warmup}")
         for name, (value, reason) in REFUSED.items():

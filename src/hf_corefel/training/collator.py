@@ -90,6 +90,11 @@ class DocumentDataset(Dataset[tuple[int, Document]]):
             self.given += 1
         extra.say()
 
+    @property
+    def has_gold(self) -> bool:
+        """Whether any document has gold clusters, be it none at all."""
+        return self.without_gold < self.given
+
     def __len__(self) -> int:
         return len(self.documents)
 
@@ -138,7 +143,7 @@ def as_dataset(
         if needs_gold and documents.without_gold:
             raise DocumentError(f"{name}: {documents.without_gold} documents have no gold clusters, and no teacher")
         cut = DocumentDataset(documents.documents, max_words)
-        cut.without_gold = documents.without_gold
+        cut.given, cut.without_gold = documents.given, documents.without_gold
         return cut if cut.cuts else documents
     if isinstance(documents, Mapping):
         return {

@@ -13,6 +13,7 @@ import numpy as np
 from ..documents import Cluster, Document, Mention, Offsets, Turn
 from ..processing import split_words
 from ..processing.words import WordTable
+from .checks import check_words
 
 __all__ = ["Cut", "cut_document", "describe_cuts"]
 
@@ -62,7 +63,11 @@ def cut_document(
 
     Returns:
         The parts and the report, or the document itself and None when it is short enough.
+
+    Raises:
+        ValueError: When `max_words` is no number of words.
     """
+    check_words(max_words, "max_words", least=1)
     # A word has at least one character.
     if max_words is None or len(document.text) <= max_words:
         return [document], None

@@ -17,6 +17,7 @@ from safetensors.numpy import save_file
 from ..documents import Document
 from ..utils.files import whole_file
 from ..utils.json_files import read_json_object
+from .checks import check_number, check_words
 from .collator import DocumentDataset
 from .teacher_targets import TeacherTargets
 from .teachers import LiveTeacher, Reading
@@ -27,6 +28,7 @@ MANIFEST_FILE = "teacher_cache.json"
 _VERSION = 1
 # Fields of a document that a model and its processor read.
 _READ = ("text", "words", "mentions", "spans", "candidates", "mention_scope", "speakers")
+_ALWAYS_SAID = ("version", "head", "temperature", "threshold", "bf16", "reading", "weights_sha256", "calibration")
 _INTEGERS = ("spans", "pairs", "links", "mentions")
 _PROBABILITIES = ("root", "pair_probabilities", "link_probabilities", "mention_probabilities")
 
@@ -64,12 +66,14 @@ def cache_teacher(
 
     Raises:
         DocumentError: When a document is invalid.
-        ValueError: When the folder is of another teacher or of other settings; the message names what differs.
+        ValueError: When the folder is of another teacher or of other settings, or an argument is out of range; the
+            message names what differs.
     """
-    if not 0.0 <= threshold < 1.0:
-        raise ValueError(f"threshold must lie in [0, 1); got {threshold}")
-    if not temperature > 0.0:
-        raise ValueError(f"temperature must be above 0; got {temperature}")
+    check_number(threshold, "threshold", least=0)
+    if threshold >= 1.0:
+        raise ValueError(f"threshold must be below 1; got {threshold}")
+    check_number(temperature, "temperature", above=0)
+    check_words(max_document_words, "max_document_words", least=0)
     dataset = DocumentDataset(documents, max_document_words or None, needs_gold=False)
     teacher.check(dataset.documents, dataset.names, max_document_words)
     folder = Path(folder)
@@ -80,11 +84,14 @@ def cache_teacher(
         "temperature": float(temperature),
         "threshold": float(threshold),
         "bf16": bf16,
-        "reading": json.loads(json.dumps(teacher.processor.settings.to_saved())),
+        "reading": teacher.processor.settings.to_saved(),
         "weights_sha256": _weights_sha256(teacher),
         "calibration": teacher.model.config.calibration,
+        "config": teacher.model.config.own_fields(),
+        # None of a source of candidates that has none; then nothing is compared.
+        "knowledge_base": getattr(teacher.processor.knowledge_base, "content_fingerprint", None),
     }
-    _begin(folder, settings)
+    _begin(folder, json.loads(json.dumps(settings)))
     written = 0
     for done, document in enumerate(dataset.documents, 1):
         path = _path(folder, document)
@@ -123,8 +130,13 @@ class CachedTeacher:
         manifest = read_json_object(self._folder / MANIFEST_FILE)
         if manifest.get("version") != _VERSION:
             raise ValueError(f"{self._folder / MANIFEST_FILE}: version {manifest.get('version')!r} cannot be read")
-        self.head = str(manifest["head"])
-        self.temperature: float | None = float(manifest["temperature"])
+        for name, kind in (("head", str), ("temperature", float)):
+            if not isinstance(manifest.get(name), kind):
+                raise ValueError(
+                    f"{self._folder / MANIFEST_FILE}: {name} is {manifest.get(name)!r}; the file is damaged"
+                )
+        self.head: str = manifest["head"]
+        self.temperature: float | None = manifest["temperature"]
 
     def check(self, documents: Sequence[Document], names: Sequence[str], max_words: int | None) -> None:
         """Raises `ValueError` unless the folder has each of the documents."""
@@ -171,13 +183,27 @@ def _begin(folder: Path, settings: dict[str, Any]) -> None:
             place.write_text(json.dumps(settings, indent=1) + "\n", encoding="utf-8")
         return
     before = read_json_object(path)
-    differing = [name for name, value in settings.items() if before.get(name) != value]
-    if differing:
-        name = differing[0]
+    # Earlier releases wrote down less.
+    known = {name: value for name, value in settings.items() if name in before or name in _ALWAYS_SAID}
+    if (difference := _difference(before, known)) is not None:
+        name, there, here = difference
         raise ValueError(
-            f"{path}: {name} is {before.get(name)!r} there, and {settings[name]!r} was asked for; one folder is for "
-            "one teacher with one setting, choose another"
+            f"{path}: {name} is {there!r} there, and {here!r} was asked for; one folder is for one teacher with one "
+            "setting, choose another"
         )
+
+
+def _difference(there: Mapping[str, Any], here: Mapping[str, Any]) -> tuple[str, Any, Any] | None:
+    """The first field that differs, by its dotted name, with both values; None where there is none."""
+    for name, value in here.items():
+        other = there.get(name)
+        if isinstance(value, dict) and isinstance(other, dict):
+            within = _difference(other, dict.fromkeys(other) | value)
+            if within is not None:
+                return f"{name}.{within[0]}", *within[1:]
+        elif other != value:
+            return name, other, value
+    return None
 
 
 def _weights_sha256(teacher: LiveTeacher) -> str:

@@ -242,7 +242,8 @@ class CorefELTrainer(DistillingTrainer, OptimisingTrainer, ScoringTrainer, Searc
         report = self.report_alignment(self.train_dataset)
         if self.is_world_process_zero():
             logger.info("Gold of the training documents: %s", report.to_dict())
-            for problem in report.problems(linking=self._linking):
+            # Where no document has gold, a teacher says all there is to learn.
+            for problem in report.problems(linking=self._linking) if self.train_dataset.has_gold else ():
                 logger.warning("Gold of the training documents: %s", problem)
             layers = (document.layers for document in self.train_dataset.documents)
             for sentence in describe_left_out(*self._head, layers):

@@ -10,7 +10,9 @@ from __future__ import annotations
 __all__ = ["FREE", "LEFT_OUT", "NOT_KNOWN"]
 
 NOT_KNOWN = -2
-"""In place of an entity: the link is not annotated. In place of a cluster: a mention, its cluster is not annotated."""
+"""In place of an entity: the link is not annotated. In place of a cluster: a mention, its cluster is not annotated.
+
+Beside -1 for a cluster: a span that is no mention of a document in which no link is annotated."""
 
 FREE = -3
 """In place of a cluster: the span may be a mention of a kind that is not annotated, of any cluster and entity."""
