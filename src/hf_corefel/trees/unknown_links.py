@@ -10,7 +10,7 @@ of one span h only has one edge into the cluster, so its trees are those with on
 the root in Z_NIL: log-weight ``logsumexp(root_h, e_h)``. What remains are entities that spans have in common.
 
 Two clusters may take the same entity: to forbid it would make the sum a permanent, for which no fast algorithm is
-known. Entities that are annotated for another cluster are not taken.
+known. Entities of clusters with known links are not taken.
 """
 
 from __future__ import annotations
