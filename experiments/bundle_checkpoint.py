@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import development_scores
 import fairness
+from stored_results import write_prediction_rows
 
 from hf_corefel import CorefELModel, CorefELProcessor, bundled_checkpoint, load_pipeline
 from hf_corefel.evaluation import evaluate_corpus
@@ -51,22 +52,33 @@ def without_folders(record: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _runs(arguments: argparse.Namespace) -> list[tuple[Path, dict[str, Any]]]:
-    """Where and how the checkpoint is scored beside DWIE test end to end."""
+def scored(model: Path, corpus: Path, predictions: Path | None = None, **options: Any) -> dict[str, Any]:
+    """Return the scores of a model on the test part of a corpus, and keep its predictions as ids and offsets."""
+    with tempfile.TemporaryDirectory() as folder:
+        full = Path(folder, "predictions.jsonl")
+        scores = evaluate_corpus(corpus, split="test", model=model, predictions=full, **options)
+        if predictions is not None:
+            with full.open(encoding="utf-8") as lines:
+                write_prediction_rows(predictions, map(json.loads, lines))
+    return scores
+
+
+def _runs(arguments: argparse.Namespace) -> list[tuple[str | None, Path, dict[str, Any]]]:
+    """How the predictions are called that are kept, and where and how the checkpoint is scored beside DWIE test."""
     dwie, aida, gum = arguments.data_dir, arguments.aida, arguments.gum
     hidden = {
         "knowledge_base": arguments.without_test_surfaces,
         "note": {"table": "without surfaces of test articles only"},
     }
     return [
-        (dwie, hidden),
-        (dwie, {"given_mentions": True}),
-        (aida, {}),
-        (aida, {"given_mentions": True}),
-        (gum, {"mention_scope": "named"}),
-        (gum, {"mention_scope": "named", "given_mentions": True}),
-        (gum, {"mention_scope": "all"}),
-        (gum, {"mention_scope": "all", "given_mentions": True}),
+        (None, dwie, hidden),
+        (None, dwie, {"given_mentions": True}),
+        ("aida.test", aida, {}),
+        (None, aida, {"given_mentions": True}),
+        ("gum.test.named", gum, {"mention_scope": "named"}),
+        (None, gum, {"mention_scope": "named", "given_mentions": True}),
+        ("gum.test.all", gum, {"mention_scope": "all"}),
+        (None, gum, {"mention_scope": "all", "given_mentions": True}),
     ]
 
 
@@ -95,7 +107,7 @@ def main() -> None:
     parser.add_argument(
         "--development", type=Path, nargs="*", default=[], help="development documents of `training_corpora.py`"
     )
-    parser.add_argument("--predictions", type=Path, help="where what is predicted of them is stored")
+    parser.add_argument("--predictions", type=Path, help="folder for what is predicted of them and of test texts")
     parser.add_argument("--gap", type=Path, help="gap-development.tsv, to measure how pronouns and names are treated")
     parser.add_argument(
         "--descriptions",
@@ -121,10 +133,15 @@ def main() -> None:
     (target / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
     if arguments.descriptions is not None:
         _fit_projection(target, arguments.descriptions)
-    evaluate_corpus(arguments.data_dir, split="test", model=target, out=target / "test_scores.json")
+    kept = arguments.predictions
+    scores = scored(target, arguments.data_dir, kept and kept / "dwie.test.jsonl.gz")
+    (target / "test_scores.json").write_text(json.dumps(scores, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     more = [
-        {**options.pop("note", {}), **evaluate_corpus(corpus, split="test", model=target, **options)}
-        for corpus, options in _runs(arguments)
+        {
+            **options.pop("note", {}),
+            **scored(target, corpus, kept and name and kept / f"{name}.jsonl.gz", **options),
+        }
+        for name, corpus, options in _runs(arguments)
     ]
     (target / "more_scores.json").write_text(json.dumps(more, indent=1) + "\n", encoding="utf-8")
     if arguments.development:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +21,9 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 
 import development_scores
-from bundle_checkpoint import without_folders
-from stored_results import write_prediction_rows
+from bundle_checkpoint import scored, without_folders
 
 from hf_corefel import load_pipeline
-from hf_corefel.evaluation import evaluate_corpus
 
 
 def main() -> None:
@@ -59,16 +56,6 @@ def main() -> None:
             out / "more_scores.json",
             lambda: [scored(arguments.model, corpus, path, **options) for path, corpus, options in runs],
         )
-
-
-def scored(model: Path, corpus: Path, predictions: Path, **options: Any) -> dict[str, Any]:
-    """Return the scores of a model on the test part of a corpus, and keep its predictions."""
-    with tempfile.TemporaryDirectory() as folder:
-        full = Path(folder, "predictions.jsonl")
-        scores = evaluate_corpus(corpus, split="test", model=model, predictions=full, **options)
-        with full.open(encoding="utf-8") as lines:
-            write_prediction_rows(predictions, map(json.loads, lines))
-    return scores
 
 
 def short_record(record: dict[str, Any]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ def test_scores_and_predictions_are_kept_and_not_made_again(
         write_jsonl(predictions, found)
         return {"documents": len(tiny_documents)}
 
-    monkeypatch.setattr(SCRIPT, "evaluate_corpus", evaluated)
+    monkeypatch.setattr(sys.modules["bundle_checkpoint"], "evaluate_corpus", evaluated)
     given = ["--model", model, "--data-dir", tmp_path / "dwie", "--gum", tmp_path / "gum", "--out", out]
     monkeypatch.setattr("sys.argv", ["record", *map(str, given), "--development", str(tmp_path / "dev.tiny.jsonl")])
     SCRIPT.main()

@@ -208,7 +208,9 @@ def test_other_corpora_and_scopes_have_their_rows() -> None:
     assert "| DWIE test, without surfaces of test articles only | named |" in rows
     assert "`all`: spans of up to 12 words, 0.45 a word kept" in found["What it is made of"]
     assert "Mention scope `named` (the default): spans of up to 8" in found["What it is made of"]
-    assert "more than 12 words" in found["Limitations"]
+    assert "- Mentions of more than 8 words (12 under the scope `all`) are missed." in found["Limitations"]
+    found = sections(model_card(CorefELConfig(max_span_words=7)))
+    assert "- Mentions of more than 7 words are missed." in found["Limitations"]
 
 
 def test_a_calibration_is_told() -> None:

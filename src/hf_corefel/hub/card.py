@@ -44,7 +44,7 @@ before acting on them, above all about people; do not take a missing link for pr
 _LIMITATIONS = """\
 - Candidates come from matches of a surface in the alias table, however it is written. An entity that no mention of a
   cluster has among its candidates cannot be linked.
-- Spans of more than {max_span_words} words are missed.
+- Mentions of more than {longest_mention} are missed.
 - Probabilities are the model's own. {calibration}
 - Models of the world in training texts carry their biases."""
 
@@ -138,12 +138,21 @@ def model_card(
         parts += ["## Pronouns, jobs and names", _FAIRNESS, fairness_table(fairness)]
     limits = [f"- {limit}" for limit in facts.limitations]
     values = {
-        "max_span_words": config.longest_span,
+        "longest_mention": _longest_mention(config),
         "calibration": _CALIBRATION[not Calibration.from_dict(config.calibration).is_identity],
     }
     parts += ["## Limitations", "\n".join([*limits, _LIMITATIONS.format(**values)])]
     parts += ["## Citation", _CITATION]
     return f"---\n{_metadata(facts, repo_id, scores, development)}\n---\n\n" + "\n\n".join(parts) + "\n"
+
+
+def _longest_mention(config: CorefELConfig) -> str:
+    """The words of the longest mention, with the scopes that have more than the others."""
+    scopes = config.mention_scopes or {}
+    most = {name: fields.get("max_span_words", config.max_span_words) for name, fields in scopes.items()}
+    least = min(most.values(), default=config.max_span_words)
+    others = [f"{words} under the scope `{name}`" for name, words in sorted(most.items()) if words != least]
+    return f"{least} words" + (f" ({', '.join(others)})" if others else "")
 
 
 def model_card_of_folder(folder: str | Path, *, facts: CardFacts | None = None, repo_id: str | None = None) -> str:
