@@ -32,6 +32,12 @@ from hf_corefel.processing_corefel import KNOWLEDGE_BASE_FOLDER
 
 _LIMIT_MB = 110
 _FILES = ("config.json", "model.safetensors", "processor_config.json", "training_record.json")
+# Test parts beside DWIE's, as their predictions are called: the corpus, and how it is read.
+OTHER_TESTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "aida.test": ("aida", {}),
+    "gum.test.named": ("gum", {"mention_scope": "named"}),
+    "gum.test.all": ("gum", {"mention_scope": "all"}),
+}
 # The rest is measured and written here, also where the model was bundled before.
 _SKIPPED = ("training_args.bin", "README.md", "fingerprint.json", "fairness.json", "*_scores.json")
 
@@ -65,21 +71,16 @@ def scored(model: Path, corpus: Path, predictions: Path | None = None, **options
 
 def _runs(arguments: argparse.Namespace) -> list[tuple[str | None, Path, dict[str, Any]]]:
     """How the predictions are called that are kept, and where and how the checkpoint is scored beside DWIE test."""
-    dwie, aida, gum = arguments.data_dir, arguments.aida, arguments.gum
+    dwie = arguments.data_dir
     hidden = {
         "knowledge_base": arguments.without_test_surfaces,
         "note": {"table": "without surfaces of test articles only"},
     }
-    return [
-        (None, dwie, hidden),
-        (None, dwie, {"given_mentions": True}),
-        ("aida.test", aida, {}),
-        (None, aida, {"given_mentions": True}),
-        ("gum.test.named", gum, {"mention_scope": "named"}),
-        (None, gum, {"mention_scope": "named", "given_mentions": True}),
-        ("gum.test.all", gum, {"mention_scope": "all"}),
-        (None, gum, {"mention_scope": "all", "given_mentions": True}),
-    ]
+    runs: list[tuple[str | None, Path, dict[str, Any]]] = [(None, dwie, hidden), (None, dwie, {"given_mentions": True})]
+    for name, (corpus, options) in OTHER_TESTS.items():
+        place = getattr(arguments, corpus)
+        runs += [(name, place, dict(options)), (None, place, {**options, "given_mentions": True})]
+    return runs
 
 
 def _fit_projection(folder: Path, descriptions: Path | None) -> None:
@@ -123,6 +124,9 @@ def main() -> None:
         raise SystemExit(
             f"{arguments.model} is the bundled checkpoint, which is replaced; copy it to another folder first"
         )
+    kept: Path | None = arguments.predictions
+    if kept is not None:
+        kept.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(arguments.model, target, ignore=shutil.ignore_patterns(*_SKIPPED))
     record = json.loads((target / "training_record.json").read_text(encoding="utf-8"))
@@ -133,7 +137,6 @@ def main() -> None:
     (target / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
     if arguments.descriptions is not None:
         _fit_projection(target, arguments.descriptions)
-    kept = arguments.predictions
     scores = scored(target, arguments.data_dir, kept and kept / "dwie.test.jsonl.gz")
     (target / "test_scores.json").write_text(json.dumps(scores, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     more = [
@@ -145,7 +148,7 @@ def main() -> None:
     ]
     (target / "more_scores.json").write_text(json.dumps(more, indent=1) + "\n", encoding="utf-8")
     if arguments.development:
-        folder = arguments.predictions or Path(tempfile.mkdtemp())
+        folder = kept or Path(tempfile.mkdtemp())
         # It goes on where it was, but what is there may be another model's.
         (folder / development_scores.SCORES).unlink(missing_ok=True)
         development_scores.write_scores(load_pipeline(target), arguments.development, folder)

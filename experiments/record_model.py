@@ -21,7 +21,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 
 import development_scores
-from bundle_checkpoint import scored, without_folders
+from bundle_checkpoint import OTHER_TESTS, scored, without_folders
 
 from hf_corefel import load_pipeline
 
@@ -45,12 +45,11 @@ def main() -> None:
     if arguments.development:
         development_scores.write_scores(load_pipeline(arguments.model), arguments.development, out)
     _write(out / "test_scores.json", lambda: scored(arguments.model, arguments.data_dir, out / "dwie.test.jsonl.gz"))
-    more: list[tuple[str, Path | None, dict[str, Any]]] = [
-        ("aida.test", arguments.aida, {}),
-        ("gum.test.named", arguments.gum, {"mention_scope": "named"}),
-        ("gum.test.all", arguments.gum, {"mention_scope": "all"}),
+    runs = [
+        (out / f"{name}.jsonl.gz", place, options)
+        for name, (corpus, options) in OTHER_TESTS.items()
+        if (place := getattr(arguments, corpus)) is not None
     ]
-    runs = [(out / f"{name}.jsonl.gz", corpus, options) for name, corpus, options in more if corpus is not None]
     if runs:
         _write(
             out / "more_scores.json",

@@ -224,7 +224,7 @@ def _compared(sides: Sequence[tuple[str, System, float]]) -> Difference | None:
     if len(ids) > 1:
         raise ValueError("two runs to be compared were evaluated on different documents")
     documents = _with_all(draws(len(next(iter(ids)))))
-    seeds = _with_all(draws(len(shared), stream=1)) / len(shared)
+    seeds = _with_all(_widened(draws(len(shared), stream=1))) / len(shared)
     values = np.zeros(len(documents))
     for metric, system, sign in sides:
         for share, seed in zip(seeds.T, sorted(shared), strict=True):
@@ -235,6 +235,12 @@ def _compared(sides: Sequence[tuple[str, System, float]]) -> Difference | None:
     values = values.round(12) + 0.0
     low, high = np.quantile(values[1:], [tail, 1 - tail])
     return Difference(float(values[0]), float(low), float(high), len(shared))
+
+
+def _widened(drawn: Numbers) -> Numbers:
+    """Draws of a few things with the spread that many would have: a small sample shows less than there is."""
+    number = drawn.shape[1]
+    return drawn if number == 1 else 1.0 + (drawn - 1.0) * np.sqrt(number / (number - 1))
 
 
 def _with_all(drawn: Numbers) -> Numbers:

@@ -173,7 +173,8 @@ def _costs(stored: Sequence[Stored]) -> Iterator[str]:
             f"{costs[0]['steps']:,}",
             f"{reading:.2f}",
         ])  # fmt: skip
-    head = ["training", "minutes", "of processor time", "GB at most", "steps", "seconds to annotate a document"]
+    annotating = "seconds to annotate a document (median of runs and parts)"
+    head = ["training", "minutes", "of processor time", "GB at most", "steps", annotating]
     yield from table(head, rows)
     hours = sum(each.record["cost"]["cpu_seconds"] for each in trained) / 3600
     processors = sorted({f"{each.record['environment']['processor']}" for each in trained})

@@ -73,9 +73,10 @@ def test_seeds_are_drawn_with_documents_exactly(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(SCORES, "draws", lambda number, stream=0: by_stream[stream])
     right, half = [[OSLO, BERG], [OSLO, BERG]], [[OSLO, BERG], []]
     found = SCORES.difference("el_m", system("el_m", s1=right, s2=half), system("el_m", s1=half, s2=half))
-    # The second seed shows nothing; the first what the second document, drawn never, once or twice, adds.
+    # The second seed shows nothing; the first what the second document, drawn never, once or twice, adds. Shares of
+    # two seeds are spread by the root of two about their mean.
     by_documents = [0.0, 1 - 2 / 3, 1 - 2 / 3, 1.0]
-    differences = [share * gain for gain in by_documents for share in (1.0, 0.5, 0.5, 0.0)]
+    differences = [share * gain for gain in by_documents for share in (0.5 + 0.5**0.5, 0.5, 0.5, 0.5 - 0.5**0.5)]
     assert found.value == pytest.approx(0.5 * (1 - 2 / 3))
     assert (found.low, found.high) == pytest.approx(tuple(np.quantile(differences, [0.025, 0.975])))
     assert found.seeds == 2 and not found.is_clear and not found.is_none

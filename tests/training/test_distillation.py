@@ -396,6 +396,7 @@ def test_teachers_that_do_not_fit_are_named(
     with pytest.raises(ValueError, match=r"'plain-0'\.mention_scope: 'all', but the teacher knows one scope only"):
         trainer.train()
     for name, least in (("distillation_weight", -1.0), ("distillation_temperature", 0.0)):
+        make_taught(tiny_teacher, **{name: np.float32(2)})
         for value in (least, math.inf, math.nan, True, None, "2"):
             with pytest.raises(ValueError, match=rf"{name} must be a finite number"):
                 make_taught(tiny_teacher, **{name: value})

@@ -37,7 +37,7 @@ from ..utils.gold_codes import NOT_KNOWN
 from .measuring import calibrated
 from .reading import ReadDocument
 
-__all__ = ["Evidence", "check_only", "fit_calibration", "fit_to_evidence"]
+__all__ = ["Evidence", "NothingToFitError", "check_only", "fit_calibration", "fit_to_evidence"]
 
 # Log-scales and offsets are sought within these bounds.
 _SCALE_BOUNDS = (math.log(0.05), math.log(20.0))
@@ -76,6 +76,10 @@ class Evidence:
     knows_all_links: bool
 
 
+class NothingToFitError(ValueError):
+    """No annotated mention is there that a calibration could be fitted to."""
+
+
 def fit_calibration(
     pipeline: CorefELPipeline,
     corpora: Mapping[str, Sequence[ReadDocument]],
@@ -104,7 +108,9 @@ def fit_calibration(
     head = pipeline.model.head
     evidence = {name: list(_enough(pipeline, head, read)) for name, read in corpora.items()}
     if not any(bool(each.scores.mask.any()) for part in evidence.values() for each in part):
-        raise ValueError("no annotated mention is among the spans that the model keeps, so nothing can be fitted")
+        raise NothingToFitError(
+            "no annotated mention is among the spans that the model keeps, so nothing can be fitted"
+        )
     return fit_to_evidence(head, evidence, one_scale=one_scale, only=only, start=start)
 
 

@@ -14,7 +14,7 @@ from ..documents import Document
 from ..heads import Calibration
 from ..metrics import Decisions, DocumentDecisions, EntityMap
 from ..pipeline_corefel import CorefELPipeline
-from .fitting import check_only, fit_calibration
+from .fitting import NothingToFitError, check_only, fit_calibration
 from .measuring import measure
 from .picture import reliability_picture
 from .reading import read_documents
@@ -121,7 +121,7 @@ def calibrate_corpora(
 
     Raises:
         ValueError: When there is no document, one has no gold clusters, a corpus would be left out that is the only
-            one, or `only` is no choice of values.
+            one or without which no mention is left to fit to, or `only` is no choice of values.
 
     Example:
         >>> from hf_corefel import Cluster, Document, Mention, load_pipeline
@@ -177,8 +177,8 @@ def calibrate_corpora(
                 report.left_out[name] = fit_calibration(
                     pipeline, others, one_scale=one_scale, only=only, start=report.calibration
                 )
-            except ValueError as error:
-                raise ValueError(f"leave_one_out: without {name}: {error}") from error
+            except NothingToFitError as error:
+                raise NothingToFitError(f"leave_one_out: without {name}: {error}") from error
             advance()
             report.held_out[name] = measured(name, report.left_out[name])
     return report

@@ -4,9 +4,10 @@ A decision is what a result says, with the probability that it gives, and gold s
 
 - **links**: a mention in a cluster with an entity, with `Cluster.probability`, the P of a result, which
   ``min_probability`` is compared with. Right when gold has the mention with the same entity. Mentions that gold lacks
-  are left out, for the probability is of the entity of what is a mention; `links_found` has them too, as wrong.
-  Where gold names the entities of some clusters only (links ``"some"``), a mention that has one is known not to be NIL:
-  its probability is that among entities, P / (1 - P(NIL)), for which results need `Cluster.alternatives`.
+  are left out, for the probability is of the entity of what is a mention; where gold has all, `links_found` has them
+  too, as wrong. Where gold names the entities of some clusters only (links ``"some"``), a mention that has one is known
+  not to be NIL: its probability is that among entities, P / (1 - P(NIL)), for which results need
+  `Cluster.alternatives`.
 - **mentions**: a mention with its `Mention.probability`. Right when gold has a mention with the same offsets.
 - **antecedents**: a mention and the one before it in its cluster, with the share of the drawn clusterings
   (`AnnotatedDocument.samples`) in which they are in one cluster. Right when they are in one gold cluster. Only where

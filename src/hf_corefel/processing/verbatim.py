@@ -27,7 +27,7 @@ __all__ = ["find_verbatim"]
 Offsets = tuple[int, int]
 
 _ADDRESS_END = r"\s<>\"“”„«»\[\]`|—"
-# The rest of a word. No word is longer, so that tokens without a blank cost no more than their characters.
+# The rest of a word, up to a length that no word of an address has: a long token costs no more than its characters.
 _REST = r"[\w'’-]{0,60}"
 # A word with a capital letter or a digit; with a full stop only where it is short: "St.", "D.C.".
 _CAPITAL = rf"(?:(?:[A-Z]\.){{1,10}}|[A-Z][a-z]{{0,2}}\.|[A-Z\d]{_REST})"

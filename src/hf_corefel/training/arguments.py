@@ -10,7 +10,7 @@ from transformers import SchedulerType, TrainingArguments
 from transformers.debug_utils import DebugOption
 from transformers.utils import logging
 
-from .checks import check_number, check_words
+from .checks import check_number, check_words, is_number
 
 __all__ = ["REFUSED", "CorefELTrainingArguments", "LearningRates"]
 
@@ -285,8 +285,7 @@ class CorefELTrainingArguments(TrainingArguments):
         """
         for name in _NOT_NEGATIVE:
             value = getattr(self, name)
-            is_number = isinstance(value, int | float) and not isinstance(value, bool)
-            if value is not None and not (is_number and value >= 0):
+            if value is not None and not (is_number(value) and value >= 0):
                 raise ValueError(f"{name} must be a number that is not negative; got {value!r}")
         check_number(self.distillation_weight, "distillation_weight", least=0)
         check_number(self.distillation_temperature, "distillation_temperature", above=0)

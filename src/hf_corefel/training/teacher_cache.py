@@ -88,7 +88,7 @@ def cache_teacher(
         "weights_sha256": _weights_sha256(teacher),
         "calibration": teacher.model.config.calibration,
         "config": teacher.model.config.own_fields(),
-        # None of a source of candidates that has none; then nothing is compared.
+        # None where the source of candidates has none; two such sources cannot be told apart.
         "knowledge_base": getattr(teacher.processor.knowledge_base, "content_fingerprint", None),
     }
     _begin(folder, json.loads(json.dumps(settings)))
@@ -185,6 +185,8 @@ def _begin(folder: Path, settings: dict[str, Any]) -> None:
     before = read_json_object(path)
     # Earlier releases wrote down less.
     known = {name: value for name, value in settings.items() if name in before or name in _ALWAYS_SAID}
+    if isinstance(there := before.get("config"), dict):
+        known["config"] = {name: value for name, value in known["config"].items() if name in there}
     if (difference := _difference(before, known)) is not None:
         name, there, here = difference
         raise ValueError(

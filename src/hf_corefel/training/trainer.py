@@ -110,7 +110,8 @@ class CorefELTrainer(DistillingTrainer, OptimisingTrainer, ScoringTrainer, Searc
         self._said = False
         self._extra = ExtraFields()
         taught = teacher is not None
-        train_dataset = as_dataset(train_dataset, "train_dataset", self._extra, args.max_document_words, not taught)
+        most_words = args.max_document_words or None
+        train_dataset = as_dataset(train_dataset, "train_dataset", self._extra, most_words, not taught)
         eval_dataset = as_dataset(eval_dataset, "eval_dataset", self._extra)
         if data_collator is not None:
             check_collator(data_collator, [train_dataset, eval_dataset])
