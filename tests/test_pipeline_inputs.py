@@ -20,7 +20,7 @@ from datasets import Dataset, DatasetDict
 from torch.utils.data import ConcatDataset, IterableDataset, Subset
 from transformers.pipelines.pt_utils import KeyDataset, KeyPairDataset
 
-from hf_corefel import AnnotatedDocument, Cluster, CorefELPipeline, Document, DocumentError, Mention
+from hf_corefel import AnnotatedDocument, Candidate, Cluster, CorefELPipeline, Document, DocumentError, Mention
 from hf_corefel.documents.extra_fields import ExtraFieldWarning
 from hf_corefel.formats import read_jsonl, write_jsonl
 from hf_corefel.pipeline_corefel import load_pipeline
@@ -30,6 +30,14 @@ from hf_corefel.pipelines.handed_over import LazyResults
 @pytest.fixture(scope="module")
 def annotate(tiny_folder: Path) -> CorefELPipeline:
     return load_pipeline(tiny_folder)
+
+
+def test_a_candidate_that_no_knowledge_base_could_have_is_named(annotate: CorefELPipeline) -> None:
+    odd = Document("Oslo won.", id="d2", candidates={(0, 4): [Candidate("X\ud800", 0.5)]})
+    with pytest.raises(
+        DocumentError, match=r"document 'd2'.candidates: entity of 0..4: 'X\\ud800' is no valid Unicode"
+    ):
+        annotate(["Oslo.", odd])
 
 
 @pytest.fixture(scope="module")

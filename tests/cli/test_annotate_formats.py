@@ -314,6 +314,17 @@ def test_outputs_that_cannot_be_are_named_before_the_model_is_loaded(pipeline: F
     assert (status, err) == (1, "hf-corefel: --json is the same as --format jsonl; leave it out beside --format html\n")
 
 
+def test_no_file_of_a_folder_that_is_read_is_written_over(pipeline: FakePipeline) -> None:
+    folder = Path("texts", "below")
+    folder.mkdir(parents=True)
+    (folder / "a.jsonl").write_text(json.dumps({"id": "a", "text": TEXT}) + "\n", encoding="utf-8")
+    before = (folder / "a.jsonl").read_bytes()
+    error = "hf-corefel: cannot write texts/below/a.jsonl: that is a file to read; choose another name\n"
+    assert run("texts", "-o", "texts/below/a.jsonl") == (1, "", error)
+    assert run("texts", "-o", "texts/below/", "--format", "jsonl")[0] == 0
+    assert (folder / "a.jsonl").read_bytes() == before and (folder / "a-2.jsonl").is_file()
+
+
 def test_nothing_to_write_leaves_a_file_as_it_was(pipeline: FakePipeline) -> None:
     for name in ("old.jsonl", "old.html"):
         Path(name).write_text("old", encoding="utf-8")

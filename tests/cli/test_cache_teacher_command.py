@@ -51,8 +51,8 @@ def test_what_is_wrong(file: Path, tiny_folder: Path, tmp_path: Path) -> None:
     said = tmp_path / "said"
     for arguments, message in (
         ((tmp_path / "nothing.jsonl",), "No such file"),
-        ((file, "--threshold", 2), "threshold must lie in [0, 1); got 2.0"),
-        ((file, "--temperature", 0), "temperature must be above 0; got 0.0"),
+        ((file, "--threshold", 2), "threshold must be below 1; got 2.0"),
+        ((file, "--temperature", 0), "temperature must be a finite number above 0; got 0.0"),
         ((file, "--device", "cuda:77"), "cannot load the model"),
     ):
         code, out, error = run(*arguments, "--model", tiny_folder, "--out", said)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -37,6 +38,19 @@ def test_a_model_is_measured_as_it_is(corpus: Path, tiny_folder: Path, tmp_path:
     found = json.loads(report.read_text(encoding="utf-8"))
     assert list(found) == ["before"] and found["before"]["mine"]["links"]["decisions"] > 0
     assert ElementTree.parse(picture).getroot().tag.endswith("svg")
+
+
+def test_nothing_that_is_read_and_nothing_twice_is_written(corpus: Path, tiny_folder: Path, tmp_path: Path) -> None:
+    before = corpus.read_bytes()
+    for options, message in (
+        (("--report", corpus), "--report: .*mine.jsonl: that is a file of the corpus or the model"),
+        (("--picture", tiny_folder / "config.json"), "--picture: .*that is a file of the corpus or the model"),
+        (("--report", tmp_path / "x", "--picture", tmp_path / "x"), "where --report and --picture both go"),
+        (("--report", tmp_path / "none" / "x"), "--report: .*there is no folder"),
+    ):
+        code, out, error = run(corpus, "--model", tiny_folder, *options)
+        assert (code, out) == (1, "") and re.search(message, " ".join(error.split())), error
+    assert corpus.read_bytes() == before and not (tmp_path / "x").exists()
 
 
 def test_a_calibrated_model_is_written(corpus: Path, tiny_folder: Path, tmp_path: Path) -> None:

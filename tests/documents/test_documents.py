@@ -138,10 +138,6 @@ ERRORS: list[tuple[Callable[[], Any], str]] = [
     (document(candidates={NATO: [], (3, 3): []}), "document 'd1'.candidates[1]: offsets 3..3 are empty"),
     (document(candidates={4: []}), "document 'd1'.candidates[0]: expected [begin, end], got 4"),
     (document(candidates={NATO: ["NATO"]}), "document 'd1'.candidates[0].candidates[0]: expected a Candidate, got str"),
-    (
-        document(candidates={NATO: [Candidate("N\ud800", 0.5)]}),
-        "candidates[0].candidates[0].entity: 'N\\ud800' is no valid",
-    ),
     (document(candidates={NATO: [Candidate("NATO", 2.0)]}), f"candidates[0].candidates[0].prior: {PROBABILITY}"),
     # given candidates, as data
     (given_candidates(score=1), "document 'd1'.candidates[0]: unknown field 'score'; the known fields are begin, cand"),

@@ -62,6 +62,18 @@ def test_the_mentions_that_are_annotated_are_looked_for(
     assert given["coreference"]["mention"]["f1"] == 1.0
 
 
+def test_files_of_one_name_are_told_apart(tmp_path: Path, tiny_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ids are names of files, which repeat in the folders of a corpus."""
+    other = Source([["Moss", "left", "."]], [("Carl_Moss", [(0, 0, 0)])])
+    for name, source in (("a", SOURCE), ("b", other), ("c", other)):
+        (tmp_path / "test" / name).mkdir(parents=True)
+        write_brat(tmp_path / "test" / name / "x.ann", source)
+    given = evaluate_corpus(tmp_path, model=tiny_folder, split="test", given_mentions=True)
+    assert (given["documents"], given["coreference"]["mention"]["f1"]) == (3, 1.0)
+    for limit in (1, 2, 3):
+        assert evaluate_corpus(tmp_path, model=tiny_folder, split="test", limit=limit)["documents"] == limit
+
+
 def test_another_scope_than_the_corpus_has_is_warned_of(
     tmp_path: Path, scoped_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

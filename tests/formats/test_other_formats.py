@@ -96,6 +96,13 @@ def test_speakers_of_sentences_come_back(tmp_path: Path) -> None:
         assert not [kind for kind in ("turns", "speakers") if kind in losses.message("")]
 
 
+@pytest.mark.parametrize("name", ["McDonald", "Ronald McDonald", "iPhone", "LeBron"])
+def test_a_speakers_name_comes_back_as_it_is(name: str, tmp_path: Path) -> None:
+    source = Document("I came. You left.", id="d", speakers=[Turn(0, 7, name), Turn(8, 17, "Bo")])
+    (found,), _ = round_trip("corefud", [source], tmp_path / "file")
+    assert [turn.speaker for turn in found.speakers] == [name, "Bo"]
+
+
 def test_given_words_are_the_columns(tmp_path: Path) -> None:
     words = ["New York", "is", "-", "b\tg"]
     source = Document.from_words(words, id="d", clusters=[Cluster((Mention(0, 8),))])

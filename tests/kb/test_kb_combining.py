@@ -220,6 +220,38 @@ def test_merging_by_the_rule() -> None:
     np.testing.assert_allclose(kb.vector_for("Oslo"), np.arange(4), atol=0.02)
 
 
+def test_the_others_fill_in_what_the_first_does_not_say() -> None:
+    bare = KnowledgeBase.build([("Oslo", [("Oslo", 0.5)])], url_template=None)
+    told = build(url_template="https://b.example/{entity}")
+    for bases in ((bare, told), (bare, bare, told)):
+        kb = KnowledgeBase.merge(*bases)
+        assert kb.description("Oslo") == "a city" and kb.wikidata("Oslo") == "Q585" and kb.type("Oslo") == "place"
+        assert kb.url("Oslo") == "https://b.example/Oslo"
+
+
+def test_the_first_ones_addresses_stand() -> None:
+    first = KnowledgeBase.build([("Oslo", [("Oslo", 0.5)])], url_template="https://a.example/{entity}")
+    own = build(url_template="https://b.example/{entity}", urls={"Oslo": "https://c.example/city"})
+    for other in (
+        own,
+        build(url_template="https://b.example/{entity}"),
+        build(urls={"Oslo": "https://c.example/city"}),
+    ):
+        kb = KnowledgeBase.merge(first, other)
+        assert kb.url("Oslo") == "https://a.example/Oslo"
+    kb = KnowledgeBase.merge(first, own)
+    assert kb.url("Ada_Lovelace") == "https://b.example/Ada_Lovelace"
+
+
+def test_a_redirect_makes_two_names_one_whoever_has_it() -> None:
+    old = KnowledgeBase.build([("Christiania", [("Christiania", 0.5)])])
+    new = KnowledgeBase.build([("Oslo", [("Oslo", 0.6)])], redirects={"Christiania": "Oslo"})
+    for bases, name, other in (((old, new), "Christiania", "Oslo"), ((new, old), "Oslo", "Christiania")):
+        kb = KnowledgeBase.merge(*bases)
+        assert list(kb.entities()) == [name] and dict(kb.redirects()) == {other: name}
+        assert [c.entity for surface in ("Christiania", "Oslo") for c in kb.candidates(surface)] == [name] * 2
+
+
 def test_merging_with_itself_and_with_nothing_changes_nothing() -> None:
     kb = build(provenance={"source": "here", "sources": [{"name": "x", "licence": "CC0"}]})
     for others in ([kb], [KnowledgeBase.build([])], [kb, kb]):

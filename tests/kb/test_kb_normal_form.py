@@ -179,6 +179,21 @@ def test_added_surfaces_have_normal_forms(kb: KnowledgeBase, tmp_path: Path) -> 
         changed.remove_surface("New\u00a0York")
 
 
+@pytest.mark.parametrize("fallback", ["none", "casefold", "normalized"])
+def test_what_was_removed_hides_no_other_reading_of_a_cut_word(fallback: str) -> None:
+    rows = [("Stratfordupon-Avon", [("Typo", 0.5)]), ("Stratford-upon-Avon", [("Stratford", 0.9)])]
+    cut = "Stratford-\nupon-Avon"
+    for remove in (lambda kb: kb.remove_surface("Stratfordupon-Avon"), lambda kb: kb.remove("Typo")):
+        kb = KnowledgeBase.build(rows, fallback=fallback)
+        assert [c.entity for c in kb.candidates(cut)] == ["Typo"]
+        remove(kb)
+        assert (
+            [c.entity for c in kb.candidates(cut)] == ["Stratford"] == [c.entity for c in kb.merged().candidates(cut)]
+        )
+        kb.add("Typo", ["Stratfordupon-Avon"])
+        assert [c.entity for c in kb.candidates(cut)] == ["Typo"] == [c.entity for c in kb.merged().candidates(cut)]
+
+
 @pytest.mark.parametrize("surface", ["\u200b", "\u00ad\ufeff", " \u2060\n"])
 def test_a_surface_without_anything_to_see_is_refused(kb: KnowledgeBase, surface: str) -> None:
     message = "empty surface: .* holds nothing that can be seen"

@@ -135,6 +135,21 @@ def test_an_error_while_editing_saves_nothing(folder: Path) -> None:
     assert not (folder / "none").exists()
 
 
+def test_whoever_edits_a_folder_may_save_to_it_meanwhile(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(saving, "WAIT", 0.0)
+    with KnowledgeBase.edit(folder) as kb:
+        kb.add("C", ["c"])
+        kb.save_pretrained(folder)
+        assert found(folder, "c") == ["C"]
+        with pytest.raises(FileBusyError):
+            KnowledgeBase.from_pretrained(folder).save_pretrained(folder)
+        kb.add("D", ["d"])
+    assert [found(folder, surface) for surface in "cd"] == [["C"], ["D"]]
+    kb.add("E", ["e"])
+    with KnowledgeBase.edit(folder), pytest.raises(FileBusyError):
+        kb.save_pretrained(folder)
+
+
 def test_one_writer_at_a_time(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(saving, "WAIT", 0.0)
     with (

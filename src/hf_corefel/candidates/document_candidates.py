@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..documents import Document
+from ..documents.checks import check_entity
 from .proposals import Proposals, QuerySpans, unique_candidates
 from .protocols import CandidateSource, EntityStore
 
@@ -76,6 +77,7 @@ def read_candidates(
         later_vectors: See `gather_entities`.
 
     Raises:
+        DocumentError: When a listed entity has no valid name.
         ValueError: When the source's answer is none; the message names it.
     """
     store = _both(knowledge)[1]
@@ -97,6 +99,7 @@ def read_candidates(
             found, scores = wider.entity_ids, wider.scores
         found[row], scores[row] = -1, 0.0
         for k, candidate in enumerate(unique[:limit]):
+            check_entity(candidate.entity, f"{document.name}.candidates: entity of {begin}..{end}")
             known = store.entity_id(candidate.entity)
             found[row, k] = -2 - numbers.setdefault(candidate.entity, len(numbers)) if known is None else known
             scores[row, k] = candidate.prior

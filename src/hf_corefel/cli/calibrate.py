@@ -99,6 +99,7 @@ def calibrate(
     """
     from ..calibration import calibrate_corpora
     from ..evaluation import open_entity_map
+    from ..evaluation.end_to_end import check_outputs
     from ..pipeline_corefel import load_pipeline
     from ..utils.files import whole_file
 
@@ -111,6 +112,7 @@ def calibrate(
             for name in corpora:
                 if not Path(name).exists():
                     raise ValueError(f"{name}: there is no such file or folder")
+            check_outputs({"--report": report, "--picture": picture}, (*corpora, model, knowledge_base))
             access: dict[str, Any] = {**hub_access(revision, token), "trust_remote_code": trust_remote_code}
             base = None if knowledge_base is None else knowledge_base_folder(knowledge_base, token=token)
             pipeline = load_pipeline(model, knowledge_base=base, **access)

@@ -53,7 +53,7 @@ def convert(
         fail(f"cannot read {source}: No such file or directory")
     try:
         with warnings_as_messages(quiet=quiet):
-            output = Output(chosen, None if target == _STDOUT else target, _files_of(source), legend=False)
+            output = Output(chosen, None if target == _STDOUT else target, [source], legend=False)
             documents = _Readable(source, _read(source, source_kind, split, lenient=lenient))
             output.take(documents)
     except _UnreadableError as error:
@@ -64,13 +64,6 @@ def convert(
         fail(f"nothing to convert: {source} holds no document")
     if output.losses and not quiet:
         complain(f"warning: {output.losses.message(chosen)}")
-
-
-def _files_of(source: str) -> list[str]:
-    """The files that are read, none of which is written over: of a folder, all that lie in it."""
-    if not os.path.isdir(source):
-        return [source]
-    return [os.path.join(folder, name) for folder, _, names in os.walk(source) for name in names]
 
 
 def _read(source: str, kind: str | None, split: str, *, lenient: bool) -> Iterator[AnyDocument]:

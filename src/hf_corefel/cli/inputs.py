@@ -32,12 +32,17 @@ _MOST_COUNTED_BYTES = 1_000_000_000
 
 
 def input_identities(names: Sequence[str]) -> set[FileIdentity]:
-    """What the files are told by, under whatever names; see `file_identity`."""
+    """What the files are told by, under whatever names; of a folder, all that lie in it. See `file_identity`."""
     try:
         stdin = sys.stdin.fileno() if STDIN in names and sys.stdin is not None else None
     except (OSError, ValueError):  # there may be something else in its place
         stdin = None
-    files = [*(name for name in names if name != STDIN), *([] if stdin is None else [stdin])]
+    files: list[str | int] = [] if stdin is None else [stdin]
+    for name in names:
+        if os.path.isdir(name):
+            files += [os.path.join(folder, file) for folder, _, found in os.walk(name) for file in found]
+        elif name != STDIN:
+            files.append(name)
     return {identity for file in files if (identity := file_identity(file)) is not None}
 
 

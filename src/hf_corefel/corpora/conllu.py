@@ -293,8 +293,9 @@ class _Builder:
         self.speaker = next((value.strip() for key, sign, value in given if sign and not key), "")
         turns, end = self.document.turns, len(self.document.text)
         if self.speaker and begin < end:
-            # "JoeFulgham": GUM writes names in one word.
-            name = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", self.speaker)
+            # "JoeFulgham": GUM, which one knows by a field of its mentions, writes names in one word.
+            is_gum = "infstat" in (self.document.entity_fields or ("infstat",)) and " " not in self.speaker
+            name = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", self.speaker) if is_gum else self.speaker
             if turns and self.speaker == before:
                 begin = turns.pop().begin
             turns.append(Turn(begin, end, name))

@@ -69,10 +69,15 @@ def read_gum(
     for path in _files(corpus_folder(folder, "gum"), split, strict):
         try:
             for source in conllu_documents(path, strict=strict):
-                if any(character.isalnum() for character in source.text):
-                    yield _document(source, path, mention_scope, strict)
-                else:
+                if not any(character.isalnum() for character in source.text):
                     warnings.warn(f"skipped: {path}: {source.id} is masked, its text has to be fetched", stacklevel=2)
+                    continue
+                try:
+                    document = _document(source, path, mention_scope, strict)
+                except CorpusError as error:
+                    raise_or_warn(error, strict, "document skipped")
+                else:
+                    yield document
         except CorpusError as error:
             raise_or_warn(error, strict)
 

@@ -9,7 +9,6 @@ from typing import Any
 from .checks import (
     DocumentError,
     Offsets,
-    check_entity,
     check_list,
     check_offsets,
     check_probability,
@@ -69,7 +68,7 @@ def check_candidate(candidate: Any, where: str) -> Candidate:
     """The candidate in plain form; raises unless the value is a `Candidate` with a name and a prior."""
     if not isinstance(candidate, Candidate):
         raise DocumentError(f"{where}: expected a Candidate, got {type(candidate).__name__}")
-    entity = check_entity(plain_name(candidate.entity), f"{where}.entity")
+    entity = check_string(plain_name(candidate.entity), f"{where}.entity")
     return Candidate(entity, float(check_probability(candidate.prior, f"{where}.prior", or_none="")))
 
 

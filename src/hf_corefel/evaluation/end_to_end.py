@@ -6,11 +6,12 @@ import json
 import os
 import tempfile
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -39,6 +40,7 @@ from .entity_maps import AnyEntityMap, open_entity_map
 __all__ = [
     "TableShare",
     "candidate_share",
+    "check_outputs",
     "evaluate_corpus",
     "predict",
     "read_predictions",
@@ -51,6 +53,7 @@ _CLUSTERS = ("singleton", "multi_mention", "one_surface", "several_surfaces")
 _INTERVALS = ("coref_f1", "el_mention_f1", "el_hard_f1")
 
 Progress = Callable[[int, int], None]
+_AnyDocument = TypeVar("_AnyDocument", Document, AnnotatedDocument)
 
 
 def evaluate_corpus(
@@ -108,7 +111,7 @@ def evaluate_corpus(
     """
     maps = entity_map if isinstance(entity_map, Sequence) and not isinstance(entity_map, str) else [entity_map]
     map_files = [each for each in maps if isinstance(each, str | Path)]
-    _check_outputs({"out": out, "predictions": predictions}, (data_dir, model, knowledge_base, *map_files))
+    check_outputs({"out": out, "predictions": predictions}, (data_dir, model, knowledge_base, *map_files))
     same = open_entity_map(entity_map)
     kb = None if knowledge_base is None else open_knowledge_base(knowledge_base)
     loading = {"max_kept_spans": max_kept_spans, "trust_remote_code": trust_remote_code, **(loading or {})}
@@ -119,23 +122,24 @@ def evaluate_corpus(
 
     def read(texts: Sequence[Document], kinds: MentionScope = kinds) -> list[Document]:
         # Gold lacks malformed articles whose text is there, so the limit is that of the texts.
-        wanted = {text.id for text in texts}
-        return [d for d in read_gold(data_dir, split, mention_scope=kinds, corpus_format=corpus) if d.id in wanted]
+        wanted = _by_key(texts)
+        found = _by_key(read_gold(data_dir, split, mention_scope=kinds, corpus_format=corpus))
+        return [document for key, document in found.items() if key in wanted]
 
     texts = [
         replace(document, mention_scope=mention_scope)
         for document in islice(read_texts(data_dir, split, corpus_format=corpus), limit)
     ]
     if given_mentions:
-        offsets = {document.id: _offsets(document) for document in read(texts)}
-        texts = [replace(text, mentions=offsets[text.id]) for text in texts if text.id in offsets]
+        given = _by_key(read(texts))
+        texts = [replace(text, mentions=_offsets(given[key])) for key, text in _by_key(texts).items() if key in given]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(predictions) if predictions is not None else Path(folder) / "predictions.jsonl"
         predict(pipeline, texts, path, progress)
         gold = read(texts)
-        kept = {document.id for document in gold}
-        texts = [text for text in texts if text.id in kept]
-        predicted = [document for document in read_predictions(path) if document.id in kept]
+        kept = _by_key(gold)
+        texts = [text for key, text in _by_key(texts).items() if key in kept]
+        predicted = [document for key, document in _by_key(read_predictions(path)).items() if key in kept]
     if warned := [document for document in predicted if document.warnings]:
         text = f"{len(warned)} of {len(predicted)} documents were annotated with warnings"
         warnings.warn(f"{text}; the first, {warned[0].id}: {warned[0].warnings[0]}", stacklevel=2)
@@ -152,9 +156,9 @@ def evaluate_corpus(
     if "named" in spec.scopes and kinds == "all" and len(spec.scopes) > 1:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # not every treebank says which word is a mention's head
-            named = {document.id: _offsets(document) for document in read(texts, "named")}
-        if named.keys() >= kept:
-            names = [named[document.id] for document in gold]
+            named = _by_key(read(texts, "named"))
+        if named.keys() >= kept.keys():
+            names = [_offsets(named[key]) for key in kept]
             if same is not None:
                 gold, predicted = list(map(same.document, gold)), list(map(same.document, predicted))
             scores["pronouns"] = pronoun_recall(gold, names, predicted).to_dict()
@@ -176,8 +180,13 @@ def _scopes(spec: CorpusSpec, wanted: str | None, processor: CorefELProcessor) -
     return ("all" if wanted == "all" else "named"), wanted
 
 
-def _check_outputs(outputs: dict[str, str | Path | None], inputs: Sequence[str | Path | None]) -> None:
-    """Raises unless files can be written where they should, and replace neither what is read nor one another."""
+def check_outputs(outputs: dict[str, str | Path | None], inputs: Sequence[str | Path | None]) -> None:
+    """Raise `ValueError` unless files can be written, and replace neither what is read nor one another.
+
+    Args:
+        outputs: What is written, by what messages call it; None is not written.
+        inputs: Files and folders that are read, and names of models on the Hub.
+    """
     wanted = {name: Path(file) for name, file in outputs.items() if file is not None}
     taken = {identity for each in inputs if each is not None for identity in _files_of(Path(each))} if wanted else set()
     places: set[str] = set()
@@ -203,6 +212,17 @@ def _files_of(path: Path) -> Iterator[FileIdentity]:
         identity = file_identity(file)
         if identity is not None:
             yield identity
+
+
+def _by_key(documents: Iterable[_AnyDocument]) -> dict[tuple[str | int | None, str, int], _AnyDocument]:
+    """Documents by id, text and number, for files of one name in several folders have one id."""
+    seen: Counter[tuple[str | int | None, str]] = Counter()
+    found = {}
+    for document in documents:
+        name: tuple[str | int | None, str] = (document.id, document.text)
+        found[*name, seen[name]] = document
+        seen[name] += 1
+    return found
 
 
 def _offsets(document: Document) -> list[tuple[int, int]]:
@@ -241,7 +261,7 @@ def recall_of_spans(
     total = SpanRecall()
     for document, text in zip(gold, texts or _texts_of(gold), strict=True):
         mentions = _offsets(document)
-        whole = pipeline.model.head.reads_edge_lists
+        whole = pipeline.model.reads_long_documents
         output = pipeline.forward(pipeline.preprocess([text], max_kept_spans=max_kept_spans, whole=whole))
         offsets = output["encoded"][0].spans.offsets.tolist()
         retained = [s for found in output["outputs"] for s in retained_spans(found)]

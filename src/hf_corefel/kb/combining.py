@@ -29,20 +29,24 @@ def same_entities(bases: Sequence[KnowledgeBase]) -> list[dict[str, str]]:
     """Return for each knowledge base the name that each of its entities has in all of them together."""
     names: list[dict[str, str]] = []
     for place, kb in enumerate(bases):
+        titles: dict[str, list[str]] = {}
+        for title, target in kb.redirects():
+            titles.setdefault(target, []).append(title)
         found = {}
         for entity in kb.entities():
-            found[entity] = next(
-                (names[n][same] for n in range(place) if (same := _same(bases[n], kb, entity)) is not None), entity
-            )
+            known = (_same(bases[n], kb, entity, titles.get(entity, ())) for n in range(place))
+            found[entity] = next((names[n][same] for n, same in enumerate(known) if same is not None), entity)
         names.append(found)
     return names
 
 
-def _same(first: KnowledgeBase, other: KnowledgeBase, entity: str) -> str | None:
-    """The entity of the first that is the same as one of another; None when there is none."""
+def _same(first: KnowledgeBase, other: KnowledgeBase, entity: str, titles: Sequence[str]) -> str | None:
+    """The entity of the first that is the same as one of another, to which titles lead there; None without one."""
     if entity in first:
         return entity
     known = first.redirect(entity)
+    if known is None:
+        known = next((title for title in titles if title in first), None)
     if known is None:
         identifier = other.wikidata(entity)
         known = None if identifier is None else first.entity_of("wikidata", identifier)
@@ -61,18 +65,23 @@ def build_arguments(bases: Sequence[KnowledgeBase]) -> dict[str, Any]:
     texts: dict[str, dict[str, Any]] = {name: {} for name in ("descriptions", "wikidata", "urls", "types", "links")}
     redirects: dict[str, str] = {}
     entities = {name for found in names for name in found.values()}
+    # Those that have the address that an earlier base's template makes, which no later one changes.
+    addressed: set[str] = set()
     for kb, found in zip(bases, names, strict=True):
         for entity, name in found.items():
             for field, value in _facts(kb, entity, bases[0]).items():
-                if value is not None:
+                if value is not None and not (field == "urls" and name in addressed):
                     texts[field].setdefault(name, value)
-            # An entity of which nothing is known is kept by an empty text.
-            texts["descriptions"].setdefault(name, "")
             if entity != name and entity not in entities:
                 redirects.setdefault(entity, name)
         for title, target in kb.redirects():
             if title not in entities:
                 redirects.setdefault(title, found[target])
+        if kb._tables.url_template is not None:
+            addressed.update(found.values())
+    for name in entities:
+        # An entity of which nothing is known is kept by an empty text.
+        texts["descriptions"].setdefault(name, "")
     return {
         "aliases": _rows(bases, names),
         **texts,

@@ -78,13 +78,19 @@ def _find(
         keys[position] = normal_form(keys[position])
     numbers[odd] = tables.aliases.find([keys[position] for position in odd])
     for position, forms in others.items():
-        if numbers[position] >= 0 or keys[position] in overlay.surfaces:
+        if _is_known(overlay, keys[position], int(numbers[position])):
             continue
         for form, number in zip(forms, tables.aliases.find(forms).tolist(), strict=True):
-            if number >= 0 or form in overlay.surfaces:
+            if _is_known(overlay, form, number):
                 keys[position], numbers[position] = form, number
                 break
     return keys, others, numbers
+
+
+def _is_known(overlay: Overlay, key: str, number: int) -> bool:
+    """Whether a surface with a number in the tables, or with none (-1), has candidates that were not removed."""
+    row = overlay.rows.get(number) if number >= 0 else overlay.surfaces.get(key, [])
+    return row is None or bool(row)
 
 
 def _by_folded_form(
@@ -115,7 +121,8 @@ def _by_folded_form(
             found = [_row(tables, overlay, number) for number in index.rows_of(int(numbers[place]))]
             found += [overlay.surfaces[surface] for surface in added.get(form, ())]
             merged[form] = [(entity, prior * weight) for entity, prior in merge_rows(found, name_of)]
-        rows.setdefault(positions[place], merged[form])
+        if merged[form]:
+            rows.setdefault(positions[place], merged[form])
     return rows
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self, Unpack
@@ -48,6 +48,7 @@ class SavedKnowledgeBase(KnowledgeBaseView):
         self._opened: Tables | None = None
         self._adopted: tuple[Projection, np.ndarray, np.ndarray] | None = None
         self._saved_fingerprint: str | None = None
+        self._edited: Path | None = None
         self._saved_indexes: dict[Fallback, str] = {}
         self._fingerprint: str | None = None
         self._content_fingerprint: str | None = None
@@ -120,8 +121,12 @@ class SavedKnowledgeBase(KnowledgeBaseView):
         read_config(folder)
         with writers_lock(folder):
             kb = cls.from_pretrained(folder, fallback=fallback)
-            yield kb
-            kb._write(folder)
+            kb._edited = folder.resolve()
+            try:
+                yield kb
+                kb._write(folder)
+            finally:
+                kb._edited = None
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Writes the folder that `from_pretrained` opens, with what was added and without what was removed.
@@ -138,7 +143,8 @@ class SavedKnowledgeBase(KnowledgeBaseView):
         # Before others have to wait.
         whole = self.merged()
         whole._index(whole._fallback)
-        with writers_lock(folder):
+        # Whoever edits the folder holds its lock.
+        with nullcontext() if self._edited == folder.resolve() else writers_lock(folder):
             self._write(folder, whole)
 
     def push_to_hub(
