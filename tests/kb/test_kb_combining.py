@@ -328,13 +328,14 @@ def test_adding_many_is_adding_one_by_one() -> None:
     rows: list[dict[str, Any]] = [
         {"entity": "A", "surfaces": ["a", "b"], "prior": 0.5, "type": "work"},
         {"entity": "B", "surfaces": ["a"], "description": "text"},
-        {"entity": "A", "surfaces": {"c": None}, "links": 3, "redirects": ["Old_A"]},
+        {"entity": "A", "surfaces": {"c": None, "d": 0.25}, "links": 3, "redirects": ["Old_A"]},
         {"entity": "Oslo", "wikidata": "Q2"},
     ]
     single, many = build(), build()
     ids = [single.add(**row) for row in rows]
     assert many.add_all(rows) == ids
     assert many.content_fingerprint == single.content_fingerprint
+    assert [many.candidates(surface)[0].prior for surface in "cd"] == [1.0, 0.25]
 
 
 @pytest.mark.parametrize(
@@ -343,6 +344,8 @@ def test_adding_many_is_adding_one_by_one() -> None:
         ({}, r"entities\[1\]: missing field 'entity'"),
         ({"entity": "B", "name": "x"}, r"entities\[1\]: unknown field 'name'"),
         ({"entity": "B", "links": -1}, r"entities\[1\]: links of 'B'"),
+        ({"entity": "B", "surfaces": {"b": 0.5}, "prior": 0.5}, "surfaces have priors, so leave out prior"),
+        ({"entity": "B", "surfaces": {"b": 2.0}}, r"entities\[1\]: "),
         ({"entity": ""}, r"entities\[1\]: add: empty entity"),
     ],
 )

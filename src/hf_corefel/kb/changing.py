@@ -32,7 +32,7 @@ class ChangingKnowledgeBase(SavedKnowledgeBase):
     def add(
         self,
         entity: str,
-        surfaces: Iterable[str] = (),
+        surfaces: Iterable[str] | Mapping[str, float] = (),
         *,
         description: str | None = None,
         vector: np.ndarray | Sequence[float] | None = None,
@@ -47,7 +47,7 @@ class ChangingKnowledgeBase(SavedKnowledgeBase):
 
         Args:
             entity: Its name.
-            surfaces: What it may be called.
+            surfaces: What it may be called; or by surface its prior, in place of `prior`.
             description: What it is.
             vector: Its vector [D]. When there is none, and the entity has none yet, `vectorizer` makes one from name
                 and description; without a vectorizer it gets the draw of its name, see `vectors`.
@@ -114,7 +114,7 @@ class ChangingKnowledgeBase(SavedKnowledgeBase):
     def _addition(
         self,
         entity: str,
-        surfaces: Iterable[str] = (),
+        surfaces: Iterable[str] | Mapping[str, float] = (),
         *,
         description: str | None = None,
         vector: np.ndarray | Sequence[float] | None = None,
