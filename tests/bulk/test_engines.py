@@ -110,6 +110,12 @@ def test_datasets_map(tiny_folder: Path, expected: list[Any], processes: int | N
     check({name: mapped[name][:] for name in mapped.column_names}, expected)
 
 
+@pytest.mark.parametrize("text", ["One.", None])
+def test_a_single_row_is_said_to_be_one(text: str | None) -> None:
+    with pytest.raises(BulkError, match=r"got a single row; pass batched=True to Dataset\.map"):
+        ColumnAnnotator(pipeline=len)({"id": "a", "text": text})
+
+
 def test_what_is_loaded_stays_here_and_what_is_given_goes_along() -> None:
     annotator = Annotator(pipeline=len, say=print)
     annotator._loaded = print

@@ -147,6 +147,26 @@ def test_what_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert not out.exists()
 
 
+def test_a_complete_job_is_compared_without_a_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [{"id": f"d{number}", "text": f"text {number}"} for number in range(4)]
+    out = annotate_many(rows, tmp_path / "out", workers=0, pipeline=stand_in, shard_size=2).folder
+    for name in ("ray", "ray.data"):
+        monkeypatch.setitem(sys.modules, name, ModuleType(name))
+    options: dict[str, Any] = {"engine": "ray", "shard_size": 2, "resume": True}
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    assert annotate_many(rows, out, **options).earlier == 4
+    with pytest.raises(BulkError, match="the documents of shard 1 differ"):
+        annotate_many([*rows[:3], {"text": "other"}], out, **options)
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+    with pytest.raises(AttributeError, match="is_initialized"):  # the stand-in lacks clusters
+        annotate_many([*rows, {"text": "new"}], out, **options)
+    assert sorted(path.name for path in out.iterdir()) == [
+        "manifest.journal",
+        "part-000000.jsonl",
+        "part-000001.jsonl",
+    ]
+
+
 RAY = ["--engine", "ray", "--workers", "2"]
 
 

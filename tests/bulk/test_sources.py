@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -123,3 +124,22 @@ def test_what_names_a_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     (error,) = read_documents("org/name_that_nobody_has")
     assert isinstance(error, UnreadableInputError) and error.passing
     assert str(error).startswith("org/name_that_nobody_has: cannot be read as a dataset, and there is no such file: ")
+
+
+def test_places_are_whole_names_whatever_these_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a: b.txt").write_bytes(b"\xff")
+    Path("a: long.txt").write_bytes(b"longer than that")
+    for name in ("a: b.txt.gz", "a: b.txt.zst"):
+        Path(name).write_bytes(b"no packed file")
+    Path("a: cut.txt.zst").write_bytes(zstd(b"a text")[:-2])
+    names = ["a: b.txt", "a: long.txt", "a: b.txt.gz", "a: b.txt.zst", "a: cut.txt.zst", "a: gone.txt", "a: \0.txt"]
+    for name in names:
+        ((place, message),) = read(name, max_bytes=15)
+        assert place == name and message.startswith(f"{name}: ")
+
+
+def test_an_error_of_reading_goes_to_other_processes() -> None:
+    error = UnreadableInputError("a: b.txt: gone", "a: b.txt", passing=True)
+    copy = pickle.loads(pickle.dumps(error))
+    assert (str(copy), copy.place, copy.passing) == ("a: b.txt: gone", "a: b.txt", True)

@@ -43,12 +43,14 @@ class ColumnAnnotator:
         """Return the columns of a batch, and those of its results.
 
         Raises:
-            BulkError: When there is no column of texts, or one that is called as those of results are; or when the
-                pipeline cannot be loaded.
+            BulkError: When there is no column of texts, or one that is called as those of results are; when it is a
+                single row; or when the pipeline cannot be loaded.
         """
         columns = {name: batch[name] for name in batch}
         if self._text_column not in columns:
             raise BulkError(f"there is no column {self._text_column!r}; text_column names that of the texts")
+        if columns[self._text_column] is None or isinstance(columns[self._text_column], str):
+            raise BulkError("expected a batch of columns, got a single row; pass batched=True to Dataset.map")
         for name in _ADDED:
             if name in columns:
                 raise BulkError(f"there is a column {name!r} already, which would be replaced; rename it")

@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,9 @@ __all__ = ["ENGINES", "SHARD_SIZE", "BulkReport", "annotate_many"]
 SHARD_SIZE = 1000
 """Documents of a shard unless told otherwise."""
 _BATCH_SIZE = 16
+# Options of loading that are noted under their own names, and those that no result depends on.
+_NAMED_BY_THEMSELVES = ("knowledge_base", "revision", "backend", "dtype")
+_WITHOUT_EFFECT = ("device", "device_map", "token", "cache_dir", "local_files_only", "trust_remote_code", "verify")
 ENGINES = ("local", "ray")
 """What annotates: processes of this machine, or actors of a cluster of Ray."""
 
@@ -102,7 +105,8 @@ def annotate_many(
         workers: Processes that annotate, each with a model of its own and one thread (OMP_NUM_THREADS, if that is set,
             says how many). 0 annotates in this process.
         resume: Goes on with what an earlier run has begun in the folder with the same inputs and options; begins where
-            there is none.
+            there is none. The inputs are read from the beginning, of a job that is complete too: shards that are
+            missing are made again, and documents that have come after the last shard are annotated.
         engine: ``local``, or ``ray`` for actors of Ray Data (extra ``ray``) in the cluster that this process is
             connected to, or that RAY_ADDRESS names, or in one that is started here. Its machines see inputs, output and
             model under the same names. The results are the same, and either goes on with what the other has begun.
@@ -156,6 +160,9 @@ def annotate_many(
         "revision": options.get("revision"),
         "backend": options.get("backend"),
         "dtype": _named(options.get("dtype")),
+        "loading": _noted({name: options[name] for name in options if name not in _NAMED_BY_THEMSELVES}),
+        "reading": asdict(source.reading),
+        "packing": _packing(pack, batch_size or _BATCH_SIZE, options.get("device")),
         "parameters": {name: sorted(value) if isinstance(value, set) else value for name, value in said.items()},
         "format": format,
         "shard_size": shard_size,
@@ -188,7 +195,7 @@ class _Run:
     def do(self, source: Inputs, shard_size: int, workers: int, engine: str) -> BulkReport:
         began = time.monotonic()
         earlier = sum(entry.documents for entry in self._job.entries.values())
-        if not self._job.complete:
+        if engine != "ray" or not self._job.complete or self._lacks_some(source, shard_size):
             on = self._on_ray if engine == "ray" else self._here
             with closing(on(source, shard_size, workers)) as done:  # which ends the workers
                 for entry in done:
@@ -203,6 +210,10 @@ class _Run:
             earlier,
             time.monotonic() - began,
         )
+
+    def _lacks_some(self, source: Inputs, shard_size: int) -> bool:
+        """Whether the inputs hold more than what is done; read here, for which no cluster is needed."""
+        return any(not cut.is_done for cut in cut_and_checked(source, shard_size, self._known(), self._job.path))
 
     def _known(self) -> dict[int, str]:
         return {number: entry.input for number, entry in self._job.entries.items()}
@@ -229,11 +240,13 @@ class _Run:
                 continue
             if not started:
                 started = True
+                self._job.reopen()
                 self._meter.start()
             yield Task(f"shard {cut.shard.number}", (cut.shard, (), {}))
 
     def _on_ray(self, source: Inputs, shard_size: int, workers: int) -> Generator[ShardEntry, None, None]:
         """What is done by actors of a cluster, of which is known what they have finished."""
+        self._job.reopen()  # actors look for the journal
         job = RayJob(source, shard_size, self._known(), self._worker)
         self._meter.start()
         for outcome in job.outcomes(workers):
@@ -276,3 +289,27 @@ class _Run:
 
 def _named(value: Any) -> str | None:
     return None if value is None else str(value)
+
+
+def _packing(pack: bool | None, batch_size: int, device: Any) -> dict[str, Any]:
+    """Which documents are read at once, as far as the options say it: without a word on either, the device does."""
+    if pack is None and device is not None:
+        pack = str(device).partition(":")[0] not in ("cpu", "-1")  # transformers' number of the CPU
+    if pack is False or batch_size == 1:
+        return {"pack": False, "batch_size": 1}
+    return {"pack": pack, "batch_size": batch_size}
+
+
+def _noted(value: Any) -> Any:
+    """A value of options as JSON: the same in every process that is given the same, and without secrets."""
+    if isinstance(value, Mapping):
+        kept = {str(name): item for name, item in value.items() if item is not None and name not in _WITHOUT_EFFECT}
+        return {name: _noted(item) for name, item in kept.items()}
+    if isinstance(value, list | tuple):
+        return [_noted(item) for item in value]
+    if isinstance(value, set | frozenset):
+        return sorted((_noted(item) for item in value), key=str)
+    if value is None or isinstance(value, str | int | float):
+        return value
+    text = str(value)
+    return type(value).__name__ if " at 0x" in text else text  # an address differs from process to process

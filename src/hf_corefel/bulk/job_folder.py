@@ -1,20 +1,22 @@
 """The folder of a job: shards of results under their final names only when they are whole, and what is done of it.
 
 ``manifest.journal`` has what the job was begun for and a line a finished shard; ``manifest.json`` takes its place when
-all are there. So a folder with ``manifest.json`` is complete, and one with the journal is not.
+all are there. So a folder with ``manifest.json`` is complete, and one with the journal alone is not.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from ..formats.json_text import json_text
 from ..utils.files import FileBusyError, locked
 from .annotator import BulkError
 
@@ -23,6 +25,12 @@ __all__ = ["JOURNAL_FILE", "MANIFEST_FILE", "JobFolder", "ShardEntry", "put_in_p
 MANIFEST_FILE = "manifest.json"
 JOURNAL_FILE = "manifest.journal"
 _UNFINISHED = ".part-"
+# The names that `unfinished` gives in the folder of a job, and no other: what else is there belongs to somebody else.
+_OURS_UNFINISHED = re.compile(
+    r"((part|failed)-\d{6,}\.[a-z.]+|attempts-\d{6,}|manifest\.(json|journal))\.part-[0-9a-f]{32}"
+)
+# What a job has been begun for, and earlier releases did not note.
+_NOTED_LATER = ("reading", "packing", "loading")
 _VERSION = 1
 
 
@@ -107,8 +115,11 @@ class JobFolder:
         path.mkdir(parents=True, exist_ok=True)
         try:
             with locked(path / MANIFEST_FILE):
+                # Nothing is removed from a folder that turns out not to be that of this job.
+                job = cls._opened(path, json.loads(json.dumps(begun_for)), resume=resume)
+                _remove_unfinished(path)
                 try:
-                    yield cls._opened(path, json.loads(json.dumps(begun_for)), resume=resume)
+                    yield job
                 finally:
                     _remove_unfinished(path)
         except FileBusyError as error:
@@ -120,28 +131,51 @@ class JobFolder:
 
     @classmethod
     def _opened(cls, path: Path, wanted: dict[str, Any], *, resume: bool) -> JobFolder:
-        _remove_unfinished(path)
         manifest, journal = path / MANIFEST_FILE, path / JOURNAL_FILE
         if manifest.exists():
             found = _parsed(manifest, manifest.read_bytes())
             if not resume:
                 raise BulkError(f"{path}: holds the results of a job that is complete; name another folder")
-            _check_same(path, found.get("job"), wanted)
+            begun_for, listed = _checked(path, found.get("job"), wanted), found.get("shards") or []
+            entries = _entries(path, listed)
             with suppress(OSError):
                 journal.unlink()
-            return cls(path, wanted, [ShardEntry(**entry) for entry in found["shards"]], complete=True)
+            job = cls(path, begun_for, entries, complete=True)
+            if len(entries) < len(listed):
+                job.reopen()
+            return job
         if journal.exists():
             if not resume:
                 raise BulkError(
                     f"{path}: holds a job that is not complete; go on with it by --resume, or name another folder"
                 )
-            return cls(path, wanted, _entries(path, journal, wanted), complete=False)
-        others = sorted(name for name in os.listdir(path) if not name.startswith((".", JOURNAL_FILE, MANIFEST_FILE)))
+            begun_for, entries = _read_journal(path, journal, wanted)
+            return cls(path, begun_for, entries, complete=False)
+        others = sorted(
+            name for name in os.listdir(path) if not name.startswith(".") and not _OURS_UNFINISHED.fullmatch(name)
+        )
         if others:
             raise BulkError(f"{path}: is no folder of such a job, it holds {others[0]!r}; name an empty or new folder")
-        with put_in_place(journal) as place:
-            place.write_text(_line({"version": _VERSION, "job": wanted}), encoding="utf-8")
-        return cls(path, wanted, [], complete=False)
+        job = cls(path, wanted, [], complete=False)
+        job._begin_journal()
+        return job
+
+    def _begin_journal(self) -> None:
+        lines = [{"version": _VERSION, "job": self._begun_for}, *map(asdict, self.entries.values())]
+        with put_in_place(self._journal) as place:
+            place.write_text("".join(map(_line, lines)), encoding="utf-8")
+
+    def reopen(self) -> None:
+        """Put a journal in the place of the manifest, before more is done of a job that was complete.
+
+        Raises:
+            OSError: When it cannot be written.
+        """
+        if not self.complete:
+            return
+        self._begin_journal()  # first: until the manifest is gone, it is what counts
+        (self.path / MANIFEST_FILE).unlink()
+        self.complete = False
 
     def add(self, entry: ShardEntry) -> None:
         """Note that a shard is done, in a line that is whole on the disk or not there.
@@ -164,11 +198,13 @@ class JobFolder:
         self.entries[entry.shard] = entry
 
     def complete_it(self) -> None:
-        """Put the manifest in the place of the journal.
+        """Put the manifest in the place of the journal, unless it is there.
 
         Raises:
             OSError: When it cannot be written.
         """
+        if self.complete:
+            return
         entries = [self.entries[number] for number in sorted(self.entries)]
         manifest = {
             "version": _VERSION,
@@ -178,7 +214,7 @@ class JobFolder:
             "shards": [asdict(entry) for entry in entries],
         }
         with put_in_place(self.path / MANIFEST_FILE) as place:
-            place.write_text(json.dumps(manifest, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+            place.write_text(json_text(manifest, indent=1) + "\n", encoding="utf-8")
         self._journal.unlink()
         self.complete = True
 
@@ -189,30 +225,39 @@ def unfinished(path: Path, writer: str) -> Path:
 
 
 def _line(data: Mapping[str, Any]) -> str:
-    return json.dumps(data, ensure_ascii=False) + "\n"
+    return json_text(data) + "\n"  # UTF-8 lacks what stands for the bytes of some names of files
 
 
 def _remove_unfinished(path: Path) -> None:
     """Remove what killed processes left; for the holder of the folder."""
     with suppress(OSError):
         for name in os.listdir(path):
-            if _UNFINISHED in name:
+            if _OURS_UNFINISHED.fullmatch(name):
                 with suppress(OSError):
                     (path / name).unlink()
 
 
-def _entries(path: Path, journal: Path, wanted: dict[str, Any]) -> list[ShardEntry]:
-    """The shards of a journal whose files are there; a last line that is cut is removed from it."""
+def _read_journal(path: Path, journal: Path, wanted: dict[str, Any]) -> tuple[dict[str, Any], list[ShardEntry]]:
+    """What a journal says; a last line that is cut is removed from it."""
     data = journal.read_bytes()
     whole = data.rfind(b"\n") + 1
     first, *lines = data[:whole].splitlines() or [b""]
-    _check_same(path, _parsed(journal, first).get("job"), wanted)
+    begun_for = _checked(path, _parsed(journal, first).get("job"), wanted)
     if whole < len(data):
         os.truncate(journal, whole)
-    entries = []
+    listed = []
     for line in lines:
-        with suppress(ValueError, TypeError):  # a shard of a damaged line is done once more
-            entries.append(ShardEntry(**json.loads(line)))
+        with suppress(ValueError):  # a shard of a damaged line is done once more
+            listed.append(json.loads(line))
+    return begun_for, _entries(path, listed)
+
+
+def _entries(path: Path, listed: Iterable[Any]) -> list[ShardEntry]:
+    """The shards of a list whose files are there; the others are done once more."""
+    entries = []
+    for item in listed:
+        with suppress(TypeError):
+            entries.append(ShardEntry(**item))
     return [entry for entry in entries if _is_there(path, entry)]
 
 
@@ -235,16 +280,20 @@ def _parsed(file: Path, data: bytes) -> dict[str, Any]:
     return found
 
 
-def _check_same(path: Path, found: Any, wanted: dict[str, Any]) -> None:
+def _checked(path: Path, found: Any, wanted: dict[str, Any]) -> dict[str, Any]:
+    """Return what the job was begun for, as it is noted there; raises an error when something else is wanted."""
     found = found if isinstance(found, dict) else {}
     for name in {**found, **wanted}:
+        if name not in found and name in _NOTED_LATER:
+            continue
         if found.get(name) != wanted.get(name):
             raise BulkError(
                 f"{path}: the job that was begun there has another {name.replace('_', ' ')} "
                 f"({_short(found.get(name))}, now {_short(wanted.get(name))}); give the same, or name another folder"
             )
+    return found
 
 
 def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
+    text = json_text(value)
     return text if len(text) <= 100 else f"{text[:100]}…"

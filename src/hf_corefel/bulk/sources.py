@@ -149,12 +149,14 @@ def _documents_of_file(
         if format_of_input(name, reading.kind) is InputFormat.TEXT:
             data = file.read(reading.max_bytes + 1)
             if len(data) > reading.max_bytes:
-                raise UnreadableInputError(f"{name}: longer than {reading.max_bytes:,} bytes (--max-line-bytes)")
+                raise UnreadableInputError(
+                    f"{name}: longer than {reading.max_bytes:,} bytes (--max-line-bytes)", place=name
+                )
             try:
                 yield Document(data.decode("utf-8-sig"), id=name)
             except UnicodeDecodeError as error:
-                place = f"byte 0x{error.object[error.start]:02x} at position {error.start}"
-                raise UnreadableInputError(f"{name}: not UTF-8 text ({place})") from error
+                where = f"byte 0x{error.object[error.start]:02x} at position {error.start}"
+                raise UnreadableInputError(f"{name}: not UTF-8 text ({where})", place=name) from error
             return
         for number, found in documents_of_lines(file, Document, reading.max_bytes, extra):
             if isinstance(found, DocumentError):
@@ -166,7 +168,7 @@ def _documents_of_file(
 
 def _stdin() -> IO[bytes]:
     if sys.stdin is None:
-        raise UnreadableInputError(f"{STDIN}: standard input is closed")
+        raise UnreadableInputError(f"{STDIN}: standard input is closed", place=STDIN)
     return sys.stdin.buffer
 
 

@@ -31,10 +31,14 @@ class UnreadableInputError(Exception):
         'a.jsonl:3'
     """
 
-    def __init__(self, message: str, place: str | None = None, *, passing: bool = False) -> None:
+    def __init__(self, message: str, place: str, *, passing: bool = False) -> None:
         super().__init__(message)
-        self.place = message.partition(": ")[0] if place is None else place
+        self.place = place
         self.passing = passing
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # As it stands, an exception is unpickled from its message alone.
+        return type(self), (str(self), self.place), vars(self)
 
 
 @dataclass
@@ -77,7 +81,7 @@ def opened(name: str, file: IO[bytes] | None = None, watch: Watch | None = None)
             yield file
             return
         if "\0" in name:
-            raise UnreadableInputError(f"{name}: no file has a null character in its name")
+            raise UnreadableInputError(f"{name}: no file has a null character in its name", place=name)
         with Path(name).open("rb") as packed:
             if watch is not None:
                 watch.file = packed
@@ -89,9 +93,9 @@ def opened(name: str, file: IO[bytes] | None = None, watch: Watch | None = None)
             else:
                 yield packed
     except (EOFError, ZlibError, gzip.BadGzipFile) as error:
-        raise UnreadableInputError(f"{name}: damaged gzip file: {error}") from error
+        raise UnreadableInputError(f"{name}: damaged gzip file: {error}", place=name) from error
     except OSError as error:
-        raise UnreadableInputError(f"{name}: {error.strerror or error}") from error
+        raise UnreadableInputError(f"{name}: {error.strerror or error}", place=name) from error
 
 
 class _Zstandard(io.RawIOBase):
@@ -102,7 +106,7 @@ class _Zstandard(io.RawIOBase):
             import zstandard
         except ImportError as error:
             raise UnreadableInputError(
-                f"{name}: reading .zst needs the package zstandard: pip install 'hf-corefel[bulk]'"
+                f"{name}: reading .zst needs the package zstandard: pip install 'hf-corefel[bulk]'", place=name
             ) from error
         self._error: Any = zstandard.ZstdError
         self._name, self._file = name, file
@@ -119,12 +123,12 @@ class _Zstandard(io.RawIOBase):
             if not self._waiting:
                 if self._frame is None:
                     return 0
-                raise UnreadableInputError(f"{self._name}: damaged zstandard file: it ends too early")
+                raise self._damaged("it ends too early")
             self._frame = self._frame or self._new()
             try:
                 self._ready = memoryview(self._frame.decompress(self._waiting))
             except self._error as error:
-                raise UnreadableInputError(f"{self._name}: damaged zstandard file: {error}") from error
+                raise self._damaged(error) from error
             self._waiting = b""
             if self._frame.eof:
                 self._waiting, self._frame = self._frame.unused_data, None
@@ -132,3 +136,6 @@ class _Zstandard(io.RawIOBase):
         buffer[:size] = self._ready[:size]
         self._ready = self._ready[size:]
         return size
+
+    def _damaged(self, why: object) -> UnreadableInputError:
+        return UnreadableInputError(f"{self._name}: damaged zstandard file: {why}", place=self._name)
