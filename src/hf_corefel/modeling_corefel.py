@@ -132,6 +132,11 @@ class CorefELModel(CorefELPreTrainedModel):
         return make_head(self.config)
 
     @property
+    def reads_long_documents(self) -> bool:
+        """Whether it reads documents of any length whole, see `hf_corefel.long_documents`."""
+        return self.head.reads_edge_lists
+
+    @property
     def calibration(self) -> Calibration:
         """What is put on the scores before a head sees them; see `CorefELConfig.calibration`."""
         return Calibration.from_dict(self.config.calibration)

@@ -248,7 +248,7 @@ class CorefELPipeline(Pipeline):
         before, after = {**self._preprocess_params, **before}, {**self._postprocess_params, **after}
         # Whole clusterings are made of scores of all pairs.
         several = after.get("samples", 0) or after.get("clusterings", 0)
-        before["whole"] = self.model.head.reads_edge_lists and not several
+        before["whole"] = self.model.reads_long_documents and not several
         in_words = before.get("is_split_into_words", False)
         read = joined if in_words else as_document
         wanted = "many lists of words" if in_words else "a text, a Document, its dict, or many of these"

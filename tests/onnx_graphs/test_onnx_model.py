@@ -13,7 +13,8 @@ import pytest
 import torch
 from transformers import pipeline
 
-from hf_corefel import Constraints, Document
+from hf_corefel import Cluster, Constraints, Document, Mention
+from hf_corefel.evaluation.end_to_end import recall_of_spans
 from hf_corefel.kb.text_encoding import encode_texts
 from hf_corefel.pipeline_corefel import load_pipeline
 
@@ -63,6 +64,36 @@ def test_unlikely_spans_are_left_out_as_by_torch(
         assert (ours.model(**batch).retained >= 0).sum() < (before.retained >= 0).sum()
 
 
+@pytest.mark.parametrize("size", [1, 2])
+def test_texts_of_unlikely_spans_only_are_annotated(
+    torch_and_onnx: tuple[Any, Any], size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of "It rained." no span is retained, alone as in a batch."""
+    ours, graphs = torch_and_onnx
+    for model in (ours.model, graphs.model):
+        monkeypatch.setattr(model.config, "min_mention_probability", 1 - 1e-15)
+    texts = ["Berg", TEXT, "Oslo ."]
+    for options in ({}, {"samples": 2, "seed": 1}, {"clusterings": 2}, {"evidence": True}):
+        found = graphs(texts, batch_size=size, **options)
+        assert found == ours(texts, batch_size=size, **options) and not any(result["clusters"] for result in found)
+    given = Document(TEXT, mentions=[(0, 9)])
+    mixed: list[Any] = ["Berg", given]
+    assert rounded(graphs(mixed, batch_size=size)) == rounded(ours(mixed, batch_size=size))
+
+
+def test_long_documents_keep_their_best_spans(torch_and_onnx: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Graphs score all pairs; torch does likewise where a call bounds the spans."""
+    ours, graphs = torch_and_onnx
+    assert ours.model.reads_long_documents and not graphs.model.reads_long_documents
+    monkeypatch.setattr(graphs.processor, "settings", graphs.processor.settings.replace(max_kept_spans=5))
+    text = TEXT * 4
+    found = graphs(text)
+    assert "only the best 5 spans of this long document were kept" in found["warnings"][0] and found["clusters"]
+    assert rounded(found) == rounded(ours(text, max_kept_spans=5))
+    gold = [Document(text, clusters=[Cluster((Mention(0, 9), Mention(33, 37)), "Anna_Berg")])]
+    assert recall_of_spans(graphs, gold) == recall_of_spans(ours, gold, max_kept_spans=5)
+
+
 def test_results_are_those_of_torch(torch_and_onnx: tuple[Any, Any]) -> None:
     ours, graphs = torch_and_onnx
     berg = [(0, 9), (33, 37)]
@@ -71,8 +102,20 @@ def test_results_are_those_of_torch(torch_and_onnx: tuple[Any, Any]) -> None:
         options: dict[str, Any] = {"batch_size": size, "evidence": True, "top_k": 2}
         assert rounded(graphs(documents, **options)) == rounded(ours(documents, **options))
     bound = Constraints(must_link=[tuple(berg)])
-    assert rounded(graphs(TEXT, constraints=bound)) == rounded(ours(TEXT, constraints=bound))
-    assert graphs.annotate([TEXT], samples=3, seed=1)[0].to_dict().keys() == ours(TEXT, samples=3, seed=1).keys()
+    whole: list[dict[str, Any]] = [{}, {"samples": 3, "seed": 1}, {"clusterings": 3}]
+    for options in [*whole, *({**asked, "constraints": bound} for asked in whole)]:
+        assert rounded(graphs(TEXT, **options)) == rounded(ours(TEXT, **options)), options
+
+
+def test_an_entity_that_is_added_later_is_found(exported: Path, tiny_folder: Path) -> None:
+    both: list[Any] = [load_pipeline(tiny_folder), load_pipeline(exported, backend="onnx")]
+    text = "Carl Moss left the city."
+    for annotate in both:
+        annotate.processor.knowledge_base.add("The_City", ["the city"], description="A city in Norway.")
+    given = Document(text, mentions=[(0, 9), (15, 23)])
+    options: dict[str, Any] = {"constraints": Constraints(entities={(15, 23): "The_City"})}
+    expected, found = (rounded([annotate(given), annotate(given, **options)]) for annotate in both)
+    assert found == expected and "The_City" in [cluster["entity"] for cluster in found[1]["clusters"]]
 
 
 def test_it_stands_in_the_place_of_a_model(

@@ -126,6 +126,11 @@ class OnnxCorefELModel(CorefELModel):
     def get_input_embeddings(self) -> nn.Module:
         return nn.Embedding(self._graphs.subwords, self.config.get_text_config().hidden_size, device="meta")
 
+    @property
+    def reads_long_documents(self) -> bool:
+        """False: the graph of edges scores all pairs of a document's spans."""
+        return False
+
     def set_head(self, head: str) -> list[str]:
         """Refuse another head than the one that was exported.
 
@@ -150,6 +155,7 @@ class OnnxCorefELModel(CorefELModel):
         scores = torch.cat([self._mentions(_named(subwords, part))["span_scores"] for part in parts], dim=1)
         least = log_odds(self.config.min_mention_probability)
         retained, order = choose_spans(scores, spans, limits, keep_all, also, least)
+        retained, order = at_least_two(retained), None if order is None else at_least_two(order)
         of_retained = spans.at(retained.clamp(min=0), retained >= 0)
         return PrunedSpans(scores, retained, self._vectors(_named(subwords, of_retained))["vectors"], order)
 
@@ -166,7 +172,6 @@ class OnnxCorefELModel(CorefELModel):
             input_ids, attention_mask, positions, limits, keep_all = (given[name] for name in PRUNING_INPUTS[:5])
             windows = input_ids, attention_mask, positions
             pruned = self.prune(windows, span_tensors(given), limits, keep_all, given.get("also_retain"))
-        pruned = at_least_two(pruned)
         known = {"span_scores": pruned.scores, "retained": pruned.retained}
         found = self._edges({**given, **retained_inputs(pruned)})
         own = {name.removeprefix(OWN): found.pop(name) for name in list(found) if name.startswith(OWN)}

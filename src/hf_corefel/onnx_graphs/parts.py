@@ -55,15 +55,12 @@ def span_tensors(tensors: Tensors) -> SpanTensors:
     return SpanTensors(*(cast(Any, tensors.get(name)) for name in SPAN_INPUTS))
 
 
-def at_least_two(pruned: PrunedSpans) -> PrunedSpans:
-    """Return retained spans with padding where there are fewer than two: a graph takes no list of no pairs."""
-    missing = max(0, 2 - pruned.retained.shape[1])
-    retained, order = (
-        None if numbers is None else functional.pad(numbers, (0, missing), value=-1)
-        for numbers in (pruned.retained, pruned.order)
-    )
-    assert retained is not None
-    return PrunedSpans(pruned.scores, retained, functional.pad(pruned.vectors, (0, 0, 0, missing)), order)
+def at_least_two(numbers: Tensor) -> Tensor:
+    """Return numbers ``[B, N]`` of retained spans with -1 where there are fewer than two.
+
+    A graph takes neither a list of no spans, of which a text of nothing but unlikely ones has one, nor one of no pairs.
+    """
+    return functional.pad(numbers, (0, max(0, 2 - numbers.shape[1])), value=-1)
 
 
 def retained_inputs(pruned: PrunedSpans) -> dict[str, Tensor]:
@@ -139,7 +136,10 @@ def parts_of(model: CorefELModel, batch: Tensors) -> dict[str, tuple[nn.Module, 
     subwords = model.encoder(batch["input_ids"], batch["attention_mask"], batch["subword_positions"])
     table = span_tensors(batch)
     given_windows = batch["input_ids"], batch["attention_mask"], batch["subword_positions"]
-    pruned = at_least_two(model.prune(given_windows, table, batch["span_limits"], batch["keep_all"]))
+    pruned = model.prune(given_windows, table, batch["span_limits"], batch["keep_all"])
+    retained, order = at_least_two(pruned.retained), None if pruned.order is None else at_least_two(pruned.order)
+    vectors = model.spans(subwords, *table.at(retained.clamp(min=0), retained >= 0))
+    pruned = PrunedSpans(pruned.scores, retained, vectors, order)
     spans = {"subwords": subwords, **{name: batch[name] for name in SPAN_INPUTS if name in batch}}
     later = {name: value for name, value in {**batch, **_candidates(batch)}.items() if name not in PRUNING_INPUTS}
     return {
