@@ -102,3 +102,31 @@ def test_any_text_is_read(text: str) -> None:
 def test_long_texts_are_read() -> None:
     text = "((" * 20_000 + "The European Central Bank (ECB) " * 3_000 + '"' * 20_000
     assert sum(bracket.defines for bracket in find_brackets(text)) == 3_000
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("(a) " * 100_000, 0),
+        ("A (B) " * 100_000, 100_000),
+        ("A " + "(B) " * 100_000, 100_000),
+        ("((" * 100_000, 0),
+        ("(a" * 100_000, 0),
+        ("Wood" + '"' * 100_000 + "(B) " * 100_000, 100_000),
+        ("Wood" + " (a" + " " * 100_000 + "(B) " * 100_000, 100_000),
+        ("".join(f"Name{i} (Nm{i}) came. " for i in range(100_000)), 100_000),
+        ('Oak Inc. (a firm (the "Company")) ' * 50_000, 50_000),
+    ],
+    ids=["words", "names", "in_a_row", "opened", "opened_words", "quotes", "blanks", "distinct", "nested"],
+)
+def test_brackets_cost_no_more_in_long_texts(text: str, count: int) -> None:
+    """Hundreds of thousands of them end at all."""
+    assert len(find_brackets(text)) == count
+
+
+def test_brackets_in_a_row_stand_behind_the_same_words() -> None:
+    text = "Wood (X) [B]\n(c) (D (E))\n\n(F) (G) Oak (H), (I)"
+    befores = {text[slice(*bracket.terms[0])]: text[: bracket.before] for bracket in find_brackets(text)}
+    # A blank line parts "(F)" and what stands behind it from the words; "E" stands behind "D" within a bracket.
+    oak = text[: text.index(" (H")]
+    assert befores == {"X": "Wood", "B": "Wood", "D": "Wood", "E": "Wood (X) [B]\n(c) (D", "H": oak}

@@ -11,6 +11,7 @@ import torch
 
 from hf_corefel.layers.labels import definition_features
 from hf_corefel.processing import label_definitions, split_words
+from hf_corefel.processing.definitions import BEFORE, INSIDE, LONG, SHORT
 from hf_corefel.processing.spans import SpanTable
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -87,3 +88,50 @@ def test_no_words_and_no_spans() -> None:
     nothing = SpanTable(pairs, none, none, none, none, pairs, pairs)
     assert label_definitions("", split_words(""), nothing).shape == (0, 6)
     assert label_definitions(BANK, split_words(BANK), nothing).shape == (0, 6)
+
+
+def test_the_last_of_brackets_in_a_row_is_the_one_behind_a_span() -> None:
+    text = "Wood Inc. (formerly Timber) (the “Buyer”) pays."
+    words, spans = all_spans(text)
+    labels = label_definitions(text, words, spans)
+    assert labels[row_of(text, spans, "Wood Inc."), BEFORE] == labels[row_of(text, spans, "Buyer"), INSIDE] == 1
+    assert labels[row_of(text, spans, "Timber"), INSIDE] == 0
+
+
+def test_names_that_share_spans() -> None:
+    """A name with a possessive ending may be another name: the last bracket before it counts."""
+    text = "Acme Inc. (“Bank”) and Oak Inc. (“Bank’s”) met. Bank’s. Elm Inc. (“Bank”) met. Bank’s."
+    words, spans = all_spans(text)
+    labels = label_definitions(text, words, spans)[:, SHORT]
+    assert [labels[row_of(text, spans, "Bank’s", i)] for i in range(3)] == [1, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("(a) " * 50_000, 0),
+        ("A (B) " * 50_000, 50_000),
+        ("A " + "(B) " * 50_000, 1),
+        ("((" * 50_000, 0),
+        ("(a" * 50_000, 0),
+        ("".join(f"Name{i} (Nm{i}) came. " for i in range(50_000)), 50_000),
+    ],
+    ids=["words", "names", "in_a_row", "opened", "opened_words", "distinct"],
+)
+def test_brackets_cost_no_more_in_long_texts(text: str, count: int) -> None:
+    """Hundreds of thousands of words with them end at all."""
+    words, spans = all_spans(text, longest=1)
+    labels = label_definitions(text, words, spans)
+    assert len(np.unique(labels[labels[:, BEFORE] >= 0, BEFORE])) == count
+
+
+def test_names_that_are_defined_again_and_again() -> None:
+    text = "European Central Bank (ECB) " * 20_000
+    words, spans = all_spans(text, longest=3)
+    labels = label_definitions(text, words, spans)
+    surfaces = [text[begin:end] for begin, end in spans.offsets.tolist()]
+    numbers = np.arange(20_000)
+    assert np.array_equal(labels[[surface == "ECB" for surface in surfaces], SHORT], numbers)
+    # The bracket stands behind its words, so that the one before it is the last one before them.
+    names = labels[[surface == "European Central Bank" for surface in surfaces], LONG]
+    assert np.array_equal(names, np.maximum(numbers - 1, 0))

@@ -89,17 +89,16 @@ class Bracket:
 def find_brackets(text: str) -> list[Bracket]:
     """Returns the brackets of a text that hold a term, in the order of their ends."""
     pairs = list(_pairs(text))
-    begins = {end: begin for begin, end in pairs}
+    befores = _befores(text, [(begin, end) for begin, end, _ in pairs])
     found = []
-    for begin, end in pairs:
-        before = _before(text, begin, begins)
+    for begin, end, outer in pairs:
+        before = befores[begin]
         if before is None:
             continue
         bracket = _read(text, (begin + 1, end - 1), before)
         if bracket is not None and bracket.is_named and not bracket.defines:
             # "Wood Inc. (a Delaware corporation (the "Company"))": no name stands before it but that of the outer one.
-            outer = min(((e - b, b) for b, e in pairs if b < begin and end < e), default=None)
-            before = None if outer is None else _before(text, outer[1], begins)
+            before = None if outer is None else befores.get(outer)
             bracket = bracket if before is None else _read(text, (begin + 1, end - 1), before)
         if bracket is not None:
             found.append(bracket)
@@ -112,8 +111,11 @@ def find_brackets(text: str) -> list[Bracket]:
     return found
 
 
-def _pairs(text: str) -> Iterator[Offsets]:
-    """Offsets of the brackets with their signs, inner ones first."""
+def _pairs(text: str) -> Iterator[tuple[int, int, int | None]]:
+    """Offsets of the brackets with their signs, inner ones first, and where what stands open around each begins.
+
+    What stands open may be no bracket, as nothing closes it or it is too long; no other one around it is one, then.
+    """
     opened: list[int] = []
     for match in re.finditer(r"[()\[\]（）［］]", text):
         sign = match[0]
@@ -122,18 +124,26 @@ def _pairs(text: str) -> Iterator[Offsets]:
         elif opened and _PAIRS[text[opened[-1]]] == sign:
             begin = opened.pop()
             if match.end() - begin <= _LONGEST:
-                yield begin, match.end()
+                yield begin, match.end(), opened[-1] if opened else None
         else:
             opened.clear()
 
 
-def _before(text: str, begin: int, begins: dict[int, int]) -> int | None:
-    """End of the words that a bracket stands behind, past other brackets; None where there are none."""
-    at = _rstrip(text, begin)
-    while at in begins:
-        at = _rstrip(text, begins[at])
-    # In the same paragraph.
-    return at if at and "\n\n" not in text[at:begin] and text[at - 1] not in "([（［,;:!?" else None
+def _befores(text: str, pairs: list[Offsets]) -> dict[int, int | None]:
+    """Ends of the words that brackets stand behind, past other brackets, by their begins; None where there are none."""
+    begins: dict[int, int] = {}
+    befores: dict[int, int | None] = {}
+    for begin, end in pairs:
+        at = _rstrip(text, begin)
+        if at in begins:
+            # In the order of their ends, so what the neighbour stands behind is known: no run is walked twice.
+            since, before = begins[at], befores[begins[at]]
+        else:
+            since, before = at, at if at and text[at - 1] not in "([（［,;:!?" else None
+        # In the same paragraph.
+        befores[begin] = before if text.find("\n\n", since, begin) < 0 else None
+        begins[end] = begin
+    return befores
 
 
 def _rstrip(text: str, end: int) -> int:

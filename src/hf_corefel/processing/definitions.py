@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from collections.abc import Sequence
 from itertools import pairwise
+from operator import itemgetter
 
 import numpy as np
 
 from ..utils.word_lists import SMALL_WORDS
 from .brackets import Bracket, find_brackets
-from .span_index import SpanIndex, find_forms, words_within
+from .span_index import SpanIndex, words_within
 from .spans import SpanTable
 from .words import WordTable
 
@@ -44,51 +47,123 @@ def label_definitions(text: str, words: WordTable, spans: SpanTable) -> np.ndarr
         return labels
     index = SpanIndex(text, words, spans)
     brackets = find_brackets(text)
-    for number, bracket in enumerate(brackets):
-        _label_place(labels, number, bracket, text, spans)
-    # In this order, so that the last bracket before a place, else the first one of all, comes last.
-    places = [*reversed(range(len(brackets))), *range(len(brackets))]
-    for turn, number in enumerate(places):
-        bracket = brackets[number]
-        since = bracket.content[0] if turn >= len(brackets) else 0
-        if bracket.long_form is not None:
-            _label_forms(labels[:, LONG], number, bracket.long_form, since, text, words, index)
-            for term in bracket.terms:
-                _label_forms(labels[:, SHORT], number, term, since, text, words, index)
+    _label_places(labels, brackets, text, spans)
+    forms = _FormIndex(words.form)
+    long_forms = [(i, bracket.long_form) for i, bracket in enumerate(brackets) if bracket.long_form is not None]
+    terms = [(i, term) for i, bracket in enumerate(brackets) if bracket.defines for term in bracket.terms]
+    for column, named in ((LONG, long_forms), (SHORT, terms)):
+        _label_forms(labels[:, column], named, brackets, text, words, forms, index)
     _label_initials(labels, text, words, index)
     return labels
 
 
-def _label_place(labels: np.ndarray, number: int, bracket: Bracket, text: str, spans: SpanTable) -> None:
-    """Marks what stands directly before a bracket and in it."""
+class _Sorted:
+    """Finds numbers by their size.
+
+    Args:
+        values: The numbers.
+    """
+
+    def __init__(self, values: np.ndarray) -> None:
+        self._order = np.argsort(values, kind="stable")
+        self._values = values[self._order]
+
+    def rows(self, least: int, most: int) -> np.ndarray:
+        """Where those stand that are neither less nor more; in no order."""
+        first, stop = np.searchsorted(self._values, [least, most + 1])
+        return self._order[first:stop]
+
+
+class _FormIndex:
+    """Finds sequences of word forms without looking at all words.
+
+    Args:
+        forms: The word forms of a text.
+    """
+
+    def __init__(self, forms: np.ndarray) -> None:
+        self._forms = forms
+        self._places = _Sorted(forms)
+        self._counts = np.bincount(forms)
+
+    def find(self, sequence: Sequence[int]) -> np.ndarray:
+        """Returns where a sequence (not empty) stands, in no order."""
+        # Many names begin with the same word; few have all their words in common.
+        rarest = int(np.argmin(self._counts[list(sequence)]))
+        found = self._places.rows(sequence[rarest], sequence[rarest]) - rarest
+        found = found[(found >= 0) & (found <= len(self._forms) - len(sequence))]
+        for i, form in enumerate(sequence):
+            found = found[self._forms[found + i] == form]
+        return found
+
+
+def _label_places(labels: np.ndarray, brackets: list[Bracket], text: str, spans: SpanTable) -> None:
+    """Marks what stands directly before brackets and in them."""
     begin, end = spans.offsets[:, 0], spans.offsets[:, 1]
-    bare = len(text[: bracket.before].rstrip(_QUOTES))
-    labels[(end <= bracket.before) & (end >= bare), BEFORE] = number
-    if bracket.long_form is not None:
-        first, last = bracket.long_form
-        labels[(end <= last) & (end >= bare) & (begin <= first) & (begin >= first - len("the ")), LONG] = number
-    for term_begin, term_end in bracket.terms:
-        inside = (begin >= bracket.content[0]) & (end <= bracket.content[1])
-        labels[inside & (begin <= term_begin) & (end >= term_end), INSIDE] = number
+    begins, ends = _Sorted(begin), _Sorted(end)
+    # Of brackets in a row, which all stand behind the same words, the last one counts.
+    last_of = {bracket.before: number for number, bracket in enumerate(brackets)}
+    bares = {before: _bare_end(text, before) for before in last_of}
+    for before, number in sorted(last_of.items(), key=itemgetter(1)):
+        labels[ends.rows(bares[before], before), BEFORE] = number
+    for number, bracket in enumerate(brackets):
+        if bracket.long_form is not None:
+            first, last = bracket.long_form
+            near = begins.rows(first - len("the "), first)
+            labels[near[(end[near] <= last) & (end[near] >= bares[bracket.before])], LONG] = number
+        for term_begin, term_end in bracket.terms:
+            near = begins.rows(bracket.content[0], term_begin)
+            labels[near[(end[near] <= bracket.content[1]) & (end[near] >= term_end)], INSIDE] = number
+
+
+def _bare_end(text: str, end: int) -> int:
+    """The end of a stretch without the quotation marks and full stops at it."""
+    while end and text[end - 1] in _QUOTES:
+        end -= 1
+    return end
 
 
 def _label_forms(
     column: np.ndarray,
-    number: int,
-    offsets: tuple[int, int],
-    since: int,
+    named: list[tuple[int, tuple[int, int]]],
+    brackets: list[Bracket],
     text: str,
     words: WordTable,
+    forms: _FormIndex,
     index: SpanIndex,
 ) -> None:
-    """Marks the spans from the code point ``since`` on that have the words at the offsets."""
-    first, width = words_within(words, *offsets)
-    if not width:
-        return
-    for place in find_forms(words.form, words.form[first : first + width].tolist()):
-        begin, end = int(words.begin[place]), int(words.end[place + width - 1])
-        if begin >= since and any(character.isupper() or character.istitle() for character in text[begin:end]):
-            column[index.rows_around(place, width)] = number
+    """Marks the spans that have the words of names: with the last bracket before them, else with the first one of all.
+
+    Args:
+        column: Where to mark them.
+        named: Numbers of brackets, ascending, and the offsets of words that they define or define a term for.
+        brackets: All brackets.
+        text: The text.
+        words: Its words.
+        forms: Their forms.
+        index: The spans.
+    """
+    # Words that are named again are looked up once.
+    same: dict[tuple[int, ...], list[int]] = {}
+    for number, offsets in named:
+        first, width = words_within(words, *offsets)
+        if width:
+            same.setdefault(tuple(words.form[first : first + width].tolist()), []).append(number)
+    marks: list[tuple[int, int, int]] = []
+    for sequence, numbers in same.items():
+        width = len(sequence)
+        numbers.sort(key=lambda number: brackets[number].content[0])
+        since = [brackets[number].content[0] for number in numbers]
+        inverted, last = ~min(numbers), np.maximum.accumulate(numbers).tolist()
+        for place in forms.find(sequence).tolist():
+            begin, end = int(words.begin[place]), int(words.end[place + width - 1])
+            if any(character.isupper() or character.istitle() for character in text[begin:end]):
+                so_far = bisect_right(since, begin)
+                marks.append((last[so_far - 1] if so_far else inverted, place, width))
+    # Other words may mark the same spans ("ECB", "the ECB"): the last bracket before a place comes last here, too. With
+    # none before it, the number is inverted, which sorts it before all others, and the first bracket behind the rest.
+    for mark, place, width in sorted(marks):
+        column[index.rows_around(place, width)] = mark if mark >= 0 else ~mark
 
 
 def _label_initials(labels: np.ndarray, text: str, words: WordTable, index: SpanIndex) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from ..utils.characters import APOSTROPHES
@@ -11,7 +9,7 @@ from ..utils.word_lists import NAME_DETERMINERS
 from .spans import SpanTable
 from .words import WordTable
 
-__all__ = ["SpanIndex", "find_forms", "words_within"]
+__all__ = ["SpanIndex", "words_within"]
 
 
 class SpanIndex:
@@ -57,11 +55,3 @@ def words_within(words: WordTable, begin: int, end: int) -> tuple[int, int]:
     """First word and number of words that touch the code points from ``begin`` to ``end``."""
     first = int(np.searchsorted(words.end, begin, side="right"))
     return first, max(0, int(np.searchsorted(words.begin, end, side="left")) - first)
-
-
-def find_forms(forms: np.ndarray, sequence: Sequence[int]) -> list[int]:
-    """Returns where a sequence of word forms (not empty) stands among those of a text ``[M]``."""
-    found = np.flatnonzero(forms[: max(0, len(forms) - len(sequence) + 1)] == sequence[0])
-    for i, form in enumerate(sequence[1:], start=1):
-        found = found[forms[found + i] == form]
-    return found.tolist()
