@@ -344,7 +344,6 @@ def test_adding_many_is_adding_one_by_one() -> None:
         ({}, r"entities\[1\]: missing field 'entity'"),
         ({"entity": "B", "name": "x"}, r"entities\[1\]: unknown field 'name'"),
         ({"entity": "B", "links": -1}, r"entities\[1\]: links of 'B'"),
-        ({"entity": "B", "surfaces": {"b": 0.5}, "prior": 0.5}, "surfaces have priors, so leave out prior"),
         ({"entity": "B", "surfaces": {"b": 2.0}}, r"entities\[1\]: "),
         ({"entity": ""}, r"entities\[1\]: add: empty entity"),
     ],

@@ -32,11 +32,11 @@ class ChangingKnowledgeBase(SavedKnowledgeBase):
     def add(
         self,
         entity: str,
-        surfaces: Iterable[str] | Mapping[str, float] = (),
+        surfaces: Iterable[str] | Mapping[str, float | None] = (),
         *,
         description: str | None = None,
         vector: np.ndarray | Sequence[float] | None = None,
-        prior: float | Mapping[str, float] | None = None,
+        prior: float | Mapping[str, float | None] | None = None,
         wikidata: str | None = None,
         url: str | None = None,
         type: str | None = None,
@@ -47,7 +47,7 @@ class ChangingKnowledgeBase(SavedKnowledgeBase):
 
         Args:
             entity: Its name.
-            surfaces: What it may be called; or by surface its prior, in place of `prior`.
+            surfaces: What it may be called; or by surface its prior, where `prior` says none.
             description: What it is.
             vector: Its vector [D]. When there is none, and the entity has none yet, `vectorizer` makes one from name
                 and description; without a vectorizer it gets the draw of its name, see `vectors`.
@@ -114,11 +114,11 @@ class ChangingKnowledgeBase(SavedKnowledgeBase):
     def _addition(
         self,
         entity: str,
-        surfaces: Iterable[str] | Mapping[str, float] = (),
+        surfaces: Iterable[str] | Mapping[str, float | None] = (),
         *,
         description: str | None = None,
         vector: np.ndarray | Sequence[float] | None = None,
-        prior: float | Mapping[str, float] | None = None,
+        prior: float | Mapping[str, float | None] | None = None,
         wikidata: str | None = None,
         url: str | None = None,
         type: str | None = None,

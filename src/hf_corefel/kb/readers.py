@@ -124,17 +124,16 @@ def check_alias_row(surface: object, candidates: object, where: str, *, clip_pri
 
 
 def check_surfaces(
-    entity: str, surfaces: Iterable[str] | Mapping[str, float], prior: float | Mapping[str, float] | None
+    entity: str,
+    surfaces: Iterable[str] | Mapping[str, float | None],
+    prior: float | Mapping[str, float | None] | None,
 ) -> list[tuple[str, float | None]]:
     """Return the normal forms of the surfaces of an entity that is added, each with its prior or None.
 
     Raises:
-        KnowledgeBaseError: When a surface or prior is invalid, a prior is given of what is none of the surfaces, or
-            surfaces and `prior` both say priors.
+        KnowledgeBaseError: When a surface or prior is invalid, or a prior is given of what is none of the surfaces.
     """
-    if isinstance(surfaces, Mapping):
-        if prior is not None:
-            raise KnowledgeBaseError("add: surfaces have priors, so leave out prior")
+    if isinstance(surfaces, Mapping) and prior is None:
         prior = surfaces
     listed = [surfaces] if isinstance(surfaces, str) else list(surfaces)
     rows: list[tuple[str, float | None]] = []
