@@ -150,8 +150,8 @@ def claims(systems: Mapping[str, BySystem]) -> Iterator[str]:
     if several:
         yield (
             f"Of {len(several)} comparisons of the paper measured here on several seeds, {several.count('holds')} hold "
-            f"(the interval is above 0), {several.count('open')} are open (0 lies in it), in "
-            f"{several.count(_NONE)} there is no difference (the same score, whichever documents are drawn), and the opposite was found in "
+            f"(the interval is above 0), {several.count('open')} are open (0 lies in it), in {several.count(_NONE)} "
+            "there is no difference (the same score, whichever documents are drawn), and the opposite was found in "
             f"{several.count('the opposite')} (the interval is below 0). Where nothing differs, one comparison in "
             "twenty would still look as if it did, and with two or three seeds up to one in ten."
         )
