@@ -26,7 +26,7 @@ from .heads import (
     RetainedSpans,
     make_head,
 )
-from .heads.gaps import mention_targets, retain_given, without_what_is_not_learnt
+from .heads.gaps import loss_of_what_is_known, pruner_loss, retain_given
 from .heads.parameter_groups import OWN_SCORERS, place_of
 from .heads.registry import parameter_groups
 from .layers import MentionPruner, SpanRepresentation, WindowEncoder, indivisible_modules
@@ -222,14 +222,6 @@ class CorefELModel(CorefELPreTrainedModel):
         model.encoder.model.load_state_dict(pretrained.encoder.state_dict())
         return model
 
-    def get_input_embeddings(self) -> nn.Module:
-        encoder: Any = self.plain_encoder
-        return encoder.get_input_embeddings()
-
-    def set_input_embeddings(self, value: nn.Module) -> None:
-        encoder: Any = self.plain_encoder
-        encoder.set_input_embeddings(value)
-
     def prune(
         self,
         windows: tuple[Tensor, Tensor, Tensor],
@@ -408,17 +400,11 @@ class CorefELModel(CorefELPreTrainedModel):
     def _with_loss(
         self, output: CorefELOutput, clusters: Tensor, entities: Tensor, span_mask: Tensor, index: Tensor
     ) -> CorefELOutput:
-        scores = self.edge_scores(output)
-        gold = GoldClustering(clusters.gather(1, index), entities.gather(1, index)).within(scores.mask)
-        scores, gold = without_what_is_not_learnt(self.head, scores, gold)
-        gold, _ = gold.restrict_to_reachable(scores.candidate_rows, scores.mask)
-        gold = gold.restrict_to_connected(scores)
         assert output.span_scores is not None
-        target, known = mention_targets(clusters, span_mask)
         logits = self.calibration.of_mentions(output.span_scores.float())
-        losses = nn.functional.binary_cross_entropy_with_logits(logits, target, reduction="none")
-        mention_loss = (losses * known).sum() / len(losses)
-        head_loss = self.head.loss(scores, gold).float()
+        mention_loss = pruner_loss(logits, clusters, span_mask)
+        gold = GoldClustering(clusters.gather(1, index), entities.gather(1, index))
+        head_loss = loss_of_what_is_known(self.head, self.edge_scores(output), gold)
         loss = self.config.mention_loss_weight * mention_loss + head_loss
         # A new output: what is set afterwards is an attribute only, lost where outputs are copied as dicts.
         return CorefELOutput(loss=loss, mention_loss=mention_loss, head_loss=head_loss, **output)

@@ -271,6 +271,14 @@ class CorefELPreTrainedModel(PreTrainedModel):
         windows: Any = plain_module(self.encoder)
         return plain_module(windows.model)
 
+    def get_input_embeddings(self) -> nn.Module:
+        encoder: Any = self.plain_encoder
+        return encoder.get_input_embeddings()
+
+    def set_input_embeddings(self, value: nn.Module) -> None:
+        encoder: Any = self.plain_encoder
+        encoder.set_input_embeddings(value)
+
     def is_as_saved(self) -> bool:
         """Whether loading `name_or_path` again gives this model, adapters in it left aside."""
         if self.origin is None or not self.name_or_path or not self.has_weights_as_loaded():

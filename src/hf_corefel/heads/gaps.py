@@ -7,13 +7,21 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from torch import Tensor
+from torch.nn import functional
 
 from ..documents import AnnotatedLayers
 from ..utils.gold_codes import FREE, LEFT_OUT, NOT_KNOWN
 from .base import Head
 from .edge_scores import EdgeScores, GoldClustering
 
-__all__ = ["describe_left_out", "mention_targets", "retain_given", "without_what_is_not_learnt"]
+__all__ = [
+    "describe_left_out",
+    "loss_of_what_is_known",
+    "mention_targets",
+    "pruner_loss",
+    "retain_given",
+    "without_what_is_not_learnt",
+]
 
 
 def describe_left_out(head: Head, name: str, layers: Iterable[AnnotatedLayers]) -> list[str]:
@@ -44,6 +52,32 @@ def mention_targets(clusters: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     """
     is_mention = (clusters >= 0) | (clusters == NOT_KNOWN)
     return is_mention.float(), mask & (clusters != FREE) & (clusters != LEFT_OUT)
+
+
+def pruner_loss(logits: Tensor, clusters: Tensor, mask: Tensor) -> Tensor:
+    """Return the mean over documents of the summed cross-entropies of spans that are known to be mentions or none.
+
+    Args:
+        logits: ``[B, S]`` mention scores of all spans.
+        clusters: ``[B, S]`` gold clusters, or codes of `hf_corefel.utils.gold_codes`.
+        mask: ``[B, S]``, False on padding.
+    """
+    target, known = mention_targets(clusters, mask)
+    losses = functional.binary_cross_entropy_with_logits(logits, target, reduction="none")
+    return (losses * known).sum() / len(losses)
+
+
+def loss_of_what_is_known(head: Head, scores: EdgeScores, gold: GoldClustering) -> Tensor:
+    """Return a head's loss, float32, on the part of gold that is annotated and that its trees can reach.
+
+    Args:
+        head: The head.
+        scores: Its scores.
+        gold: Gold of the retained spans, as it is annotated.
+    """
+    scores, gold = without_what_is_not_learnt(head, scores, gold.within(scores.mask))
+    gold, _ = gold.restrict_to_reachable(scores.candidate_rows, scores.mask)
+    return head.loss(scores, gold.restrict_to_connected(scores)).float()
 
 
 def retain_given(keep_all: Tensor, clusters: Tensor) -> Tensor:
