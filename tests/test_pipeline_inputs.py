@@ -364,3 +364,30 @@ def test_a_batch_of_columns_and_splits_say_what_to_give(echo: Any) -> None:
         echo(DatasetDict(train=rows))
     with pytest.warns(ExtraFieldWarning, match="'text_pair'$"):
         assert list(echo(KeyPairDataset(rows, "text", "label"))) == echo(FRAME["text"])
+
+
+@pytest.mark.parametrize(("size", "workers"), [(1, 0), (4, 0), (2, 1)])
+def test_what_preparing_shows_to_be_wrong_comes_after_the_results_before_it(
+    annotate: Any, texts: list[str], size: int, workers: int
+) -> None:
+    given = [*texts[:3], "word " * 2000, texts[0]]
+    found, read = annotate(iter(given), batch_size=size, num_workers=workers, max_document_words=1000), []
+    with pytest.raises(DocumentError, match=r"^inputs\[3\]: document: more than 1,000 words") as caught:
+        read.extend(result["text"] for result in found)
+    assert read == texts[:3]
+    with pytest.raises(DocumentError) as of_list:
+        annotate(given, batch_size=size, num_workers=workers, max_document_words=1000)
+    assert str(of_list.value) == str(caught.value)
+
+
+def test_errors_of_one_of_many_documents_say_which(annotate: Any, texts: list[str]) -> None:
+    unknown = {"entities": {(0, 4): "Nobody_X"}}
+    with pytest.raises(DocumentError, match=r"^inputs\[1\]: document: constraints give .* the entity 'Nobody_X'"):
+        annotate(texts[:2], constraints=[None, unknown])
+    with pytest.raises(DocumentError, match=r"^inputs\[1\]: document: constraints: offsets 0\.\.9999 lie outside"):
+        annotate(texts[:2], constraints=[None, {"must_link": [[(0, 9999), (0, 4)]]}])
+    # Who gives one document, or one with an id, knows which it is.
+    with pytest.raises(DocumentError, match=r"^document: more than 1 words"):
+        annotate(texts[:1], max_document_words=1)
+    with pytest.raises(DocumentError, match=r"^document 'b': more than 1 words"):
+        annotate([Document("a", id="a"), Document(texts[0], id="b")], max_document_words=1)

@@ -41,6 +41,7 @@ from .pipelines.handed_over import (
     is_words,
     items_of,
     joined,
+    located,
     read_batches,
 )
 from .pipelines.parameters import AnnotationParameters, CallParameters, check_batching, split_parameters
@@ -254,9 +255,10 @@ class CorefELPipeline(Pipeline):
         wanted = "many lists of words" if in_words else "a text, a Document, its dict, or many of these"
 
         def results(
-            batches: Iterable[Sequence[Document | ConstrainedDocument]], workers: int = workers
+            batches: Iterable[Sequence[Document | ConstrainedDocument]], workers: int = workers, several: bool = True
         ) -> Iterator[Any]:
-            for prepared in preprocessed(batches, self._preparation(before, workers), workers):
+            prepare = self._preparation(before, workers)
+            for prepared in preprocessed(batches, prepare, workers, located if several else None):
                 found = self.postprocess(self.forward(prepared), **after)
                 if in_words:
                     for source, document in zip(prepared["encoded"], found, strict=True):
@@ -271,7 +273,7 @@ class CorefELPipeline(Pipeline):
                 documents = constrained(self.processor, read_documents, constraints)
             batches = [documents[i : i + size] for i in range(0, len(documents), size)]
             # While a single batch is prepared the model has nothing to do.
-            return list(results(batches, workers if len(batches) > 1 else 0))
+            return list(results(batches, workers if len(batches) > 1 else 0, several=len(documents) > 1))
         if constraints is not None:
             raise TypeError("constraints: a stream takes none; give a list of documents, and one of their constraints")
 
@@ -285,7 +287,7 @@ class CorefELPipeline(Pipeline):
         said = parameters.get("is_split_into_words")
         return bool(self._preprocess_params.get("is_split_into_words", False) if said is None else said)
 
-    def _preparation(self, parameters: Mapping[str, Any], workers: int) -> Callable[[list[Any]], dict[str, Any]]:
+    def _preparation(self, parameters: Mapping[str, Any], workers: int) -> Callable[[Sequence[Any]], dict[str, Any]]:
         """The step before the model, as workers take it: of a pipeline that has no model to pickle."""
         reader = self
         if workers:

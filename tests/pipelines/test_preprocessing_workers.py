@@ -116,8 +116,8 @@ def test_errors_come_after_the_results_before_them_and_leave_no_process(workers:
 
 
 def test_an_error_that_cannot_be_sent_says_the_same() -> None:
-    with pytest.raises(RuntimeError, match=r"^Unsendable: bad, 1$"):
-        list(preprocessed([1], fail, 1))
+    with pytest.raises(RuntimeError, match=r"^Unsendable: bad, \[1\]$"):
+        list(preprocessed([[1]], fail, 1))
 
 
 def test_a_worker_that_is_killed_is_an_error() -> None:

@@ -18,6 +18,7 @@ from ..decoding.whole_clusterings import ConstraintPlan
 from ..documents import Candidate, Constraints, Document, DocumentError, Offsets
 from ..documents.plain_values import plain
 from ..processing_corefel import CorefELProcessor, EncodedDocument
+from .handed_over import located
 
 __all__ = ["ConstrainedDocument", "constrained", "encode_constrained", "keep_required"]
 
@@ -61,8 +62,11 @@ def constrained(
             f"constraints: expected one item for each of the {len(documents)} documents, got {len(listed)}"
         )
     pairs: list[Document | ConstrainedDocument] = []
-    for document, value in zip(documents, listed, strict=True):
-        read = None if value is None else _read(processor, document, value)
+    for number, (document, value) in enumerate(zip(documents, listed, strict=True)):
+        try:
+            read = None if value is None else _read(processor, document, value)
+        except DocumentError as error:
+            raise (located(error, number) if len(documents) > 1 else error) from error.__cause__
         pairs.append(document if read is None or not read.mentions else ConstrainedDocument(document, read))
     return pairs
 

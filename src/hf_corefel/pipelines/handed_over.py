@@ -21,8 +21,12 @@ __all__ = [
     "is_words",
     "items_of",
     "joined",
+    "located",
     "read_batches",
 ]
+
+# How messages about a document without an id begin.
+_NAMELESS = ("document:", "document.")
 
 R = TypeVar("R")
 T_co = TypeVar("T_co", covariant=True)
@@ -115,6 +119,18 @@ def as_document(item: Any, where: str, extra: ExtraFields | None = None) -> Docu
             raise
         # Without an id the message cannot say which of the documents it is about.
         raise DocumentError(f"{where}: {error}") from error
+
+
+def located(error: Exception, number: int) -> Exception:
+    """Return an error of one of many documents so that it says which one, as `as_document` does; else the same error.
+
+    Args:
+        error: What was raised.
+        number: Of the document among those that were given.
+    """
+    if isinstance(error, DocumentError) and str(error).startswith(_NAMELESS):
+        return DocumentError(f"inputs[{number}]: {error}")
+    return error
 
 
 def is_words(inputs: Any) -> bool:

@@ -93,8 +93,9 @@ def split_parameters(given: Mapping[str, Any], task: str) -> tuple[dict[str, Any
     check_mention_scope(before.get("mention_scope"), "mention_scope")
     for name in ("max_document_words", "max_kept_spans"):
         check_count(name, before.get(name, 1), least=1)
-    AnnotationOptions(**said)
-    return before, said
+    asked = AnnotationOptions(**said)
+    # In plain form: an iterator of types can be read once.
+    return before, {name: getattr(asked, name) for name in said}
 
 
 def check_batching(given: Mapping[str, Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import pickle
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -17,8 +17,13 @@ __all__ = ["preprocessed"]
 _AHEAD = 2
 
 
-def preprocessed(batches: Iterable[Any], preprocess: Callable[[Any], Any], num_workers: int) -> Iterator[Any]:
-    """Yield what a function makes of each batch, in their order.
+def preprocessed(
+    batches: Iterable[Sequence[Any]],
+    preprocess: Callable[[Sequence[Any]], Any],
+    num_workers: int,
+    locate: Callable[[Exception, int], Exception] | None = None,
+) -> Iterator[Any]:
+    """Yield what a function makes of each batch, in their order; of one that fails, of the items before the bad one.
 
     The batches are read in this process, one at a time and 2 × `num_workers` ahead of the one that is yielded, so that
     they may come from a generator that has no end. Workers are started when the first result is asked for, and end
@@ -27,14 +32,23 @@ def preprocessed(batches: Iterable[Any], preprocess: Callable[[Any], Any], num_w
 
     Args:
         batches: The batches. Where reading them fails, the results of all before come first.
-        preprocess: The function. What it raises is raised here, after the results of the batches before.
+        preprocess: The function. What it raises of an item is raised here, after the results of all items before.
         num_workers: Processes; 0 calls the function in this one when a result is asked for.
+        locate: Makes the error that is raised, of what an item raised and its number among those of all batches.
 
     Raises:
         RuntimeError: When this process is a worker of a pool, which may start no processes, or a worker was killed.
     """
+    done = 0
     if num_workers == 0:
-        yield from map(preprocess, batches)
+        for batch in batches:
+            result, failure = _up_to_failure(preprocess, batch)
+            if result is not None:
+                yield result
+            if failure is not None:
+                number, error = failure
+                raise error if locate is None else locate(error, done + number) from error
+            done += len(batch)
         return
     if multiprocessing.current_process().daemon:
         raise RuntimeError(
@@ -56,10 +70,12 @@ def preprocessed(batches: Iterable[Any], preprocess: Callable[[Any], Any], num_w
     arriving = iter(loader)
     try:
         for data in arriving:
-            result, error, place = pickle.loads(data)
+            result, count, error, place = pickle.loads(data)
+            if result is not None:
+                yield result
+            done += count
             if error is not None:
-                raise error from RuntimeError(f"in a worker:\n{place}")
-            yield result
+                raise error if locate is None else locate(error, done) from RuntimeError(f"in a worker:\n{place}")
     finally:
         # Ends the workers, also where a traceback keeps this frame.
         del arriving
@@ -87,14 +103,34 @@ class _InWorker:
     Tensors would go through shared memory, of which containers have little, and open a file each.
     """
 
-    def __init__(self, preprocess: Callable[[Any], Any]) -> None:
+    def __init__(self, preprocess: Callable[[Sequence[Any]], Any]) -> None:
         self._preprocess = preprocess
 
-    def __getitem__(self, batch: Any) -> bytes:
+    def __getitem__(self, batch: Sequence[Any]) -> bytes:
         try:
-            return pickle.dumps((self._preprocess(batch), None, None))
+            result, failure = _up_to_failure(self._preprocess, batch)
+            if failure is None:
+                return pickle.dumps((result, len(batch), None, None))
+            number, error = failure
+            return pickle.dumps((result, number, _portable(error), "".join(traceback.format_exception(error))))
         except Exception as error:  # noqa: BLE001
-            return pickle.dumps((None, _portable(error), traceback.format_exc()))
+            return pickle.dumps((None, 0, _portable(error), traceback.format_exc()))
+
+
+def _up_to_failure(
+    preprocess: Callable[[Sequence[Any]], Any], batch: Sequence[Any]
+) -> tuple[Any, tuple[int, Exception] | None]:
+    """What the function makes of a batch, or of the items before the first that it fails at, which is told of."""
+    try:
+        return preprocess(batch), None
+    except Exception as error:
+        for number, item in enumerate(batch):
+            try:
+                preprocess([item])
+            except Exception as its_own:  # noqa: BLE001
+                return (preprocess(batch[:number]) if number else None), (number, its_own)
+        # Each by itself is well: it is the batch that is at fault, such as its size.
+        raise error
 
 
 def _portable(error: Exception) -> Exception:
