@@ -158,6 +158,7 @@ def test_many_results_in_one_frame() -> None:
     [
         ([3, 4], "Int64", [3, 4]),
         ([3, None], "Int64", [3, -1]),
+        ([3, 2**63], "string", ["3", str(2**63)]),
         (["a", 4], "string", ["a", "4"]),
         ([None, None], "string", ["none", "none"]),
     ],

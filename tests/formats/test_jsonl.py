@@ -279,3 +279,25 @@ def test_good_files_are_read_without_a_warning(tmp_path: Path) -> None:
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"none\.jsonl"):
         next(read_jsonl(tmp_path / "none.jsonl"))
+
+
+def test_what_is_no_number_of_json_is_null(tmp_path: Path) -> None:
+    path = tmp_path / "numbers.jsonl"
+    row = {"text": "a", "score": float("nan"), "list": [1.5, float("inf"), {"x": -float("inf")}], "of_numpy": np.nan}
+    with pytest.warns(ExtraFieldWarning):
+        write_jsonl(path, [Document.from_dict(row)])
+
+    def refuse(name: str) -> None:
+        raise AssertionError(name)
+
+    found = json.loads(path.read_text(encoding="utf-8"), parse_constant=refuse)
+    assert found == {"text": "a", "score": None, "list": [1.5, None, {"x": None}], "of_numpy": None}
+
+
+@pytest.mark.parametrize("extra", [{"warnings": "none"}, {"warnings": ["w"]}, {"resolved_text": "Anna left."}])
+def test_documents_with_fields_of_results_come_back_as_documents(tmp_path: Path, extra: dict[str, Any]) -> None:
+    path, clusters = tmp_path / "gold.jsonl", [Cluster((Mention(0, 4),))]
+    document = Document("Anna left.", words=[(0, 4), (5, 9), (9, 10)], clusters=clusters, extra=extra)
+    write_jsonl(path, [document])
+    with pytest.warns(ExtraFieldWarning):
+        assert list(read_jsonl(path)) == [document]

@@ -412,3 +412,46 @@ def test_what_has_no_method_to_write_is_refused_at_once() -> None:
     for item in (Nothing, Nothing()):
         with pytest.raises(TypeError, match="has no method write"):
             FORMATS.register("nothing", item)
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "mention"),
+    [
+        ("in 東京都", [(0, 2), (2, 4), (4, 5), (5, 6)], (5, 6)),
+        ("a b c d", [(0, 1), (1, 3), (3, 5), (5, 7)], (1, 3)),
+        ("In New York.", [(0, 2), (2, 6), (6, 11), (11, 12)], (2, 11)),
+    ],
+)
+def test_words_that_begin_with_a_blank_keep_the_text(
+    tmp_path: Path, text: str, words: list[tuple[int, int]], mention: tuple[int, int]
+) -> None:
+    pytest.importorskip("spacy")
+    source = Document(text, words=words, clusters=[Cluster((Mention(*mention),), "To")])
+    write_documents(tmp_path / "file.spacy", [source])
+    (found,) = read_documents(tmp_path / "file.spacy")
+    assert found.text == text
+    assert gold(found) == gold(source)
+
+
+def test_nil_of_documents_whose_addresses_end_alike_differ() -> None:
+    people = [Cluster((Mention(0, 4),))]
+    sources = [Document("Anna left.", id=f"http://{name}/story", clusters=people) for name in ("a.org/x", "b.org/y")]
+    text = "".join(map(str, find_writer("nif").write(sources, Losses())))
+    assert len(set(re.findall(r"notInWiki/[^>]*", text))) == 2
+
+
+def test_what_stays_in_a_folder_is_said(tmp_path: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        write_documents(
+            tmp_path / "brat", [Document("a", id="1", clusters=[]), Document("b", id="2", clusters=[])], "brat"
+        )
+    with pytest.warns(UserWarning, match="2 files of other documents stay there, such as 2.ann"):
+        write_documents(tmp_path / "brat", [Document("a", id="1", clusters=[])], "brat")
+
+
+def test_ids_beyond_64_bits_become_text(tmp_path: Path) -> None:
+    pytest.importorskip("spacy")
+    with pytest.warns(FormatLossWarning, match="ids beyond 64 bits"):
+        write_documents(tmp_path / "file.spacy", [Document("a", id=2**70, clusters=[])])
+    assert [item.id for item in read_documents(tmp_path / "file.spacy")] == [str(2**70)]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from .plain_values import plain
+from .plain_values import is_missing, plain
 
 __all__ = ["ExtraFieldWarning", "ExtraFields", "nearest"]
 
@@ -34,8 +34,9 @@ class ExtraFields:
         self._new: dict[str, str] = {}
 
     def take(self, data: Mapping[Any, Any], fields: Collection[str]) -> dict[str, Any]:
-        """Return what of a row is in none of the fields, and remember its names for `say`."""
-        extra = {str(name): plain(value) for name, value in data.items() if name not in fields}
+        """Return what of a row is in none of the fields, a gap of a table as None, and remember its names for `say`."""
+        others = {str(name): plain(value) for name, value in data.items() if name not in fields}
+        extra = {name: None if is_missing(value) else value for name, value in others.items()}
         for name in extra:
             if name not in self._known and len(self._known) < _MOST_NAMED:
                 self._known.add(name)

@@ -87,6 +87,8 @@ def check_mention_scope(value: Any, where: str) -> str | None:
 _OFFSETS = ("words", "mentions", "spans")
 _FIELDS = ("id", "text", *_OFFSETS, "candidates", "clusters", "mention_scope", "speakers", "annotated")
 _RESULT_FIELDS = ("id", "text", "clusters", "warnings", "resolved_text", "word_offsets", "samples", "clusterings")
+RESULT_FIELDS = frozenset(_RESULT_FIELDS)
+"""What results have themselves: a row's other fields of these names cannot stand beside them."""
 _CLUSTERINGS = ("samples", "clusterings")
 
 

@@ -123,7 +123,7 @@ def to_pandas(results: Iterable[Any] | Any) -> pandas.DataFrame:
     - ``probability``, ``edge_probability``, ``link_probability``: those of the mention; missing in gold data.
     - ``cluster_probability``: that of its cluster; missing in gold data.
 
-    Ids are Int64 when all of them are integers, as in the table that they come from, and strings otherwise.
+    Ids are Int64 when all of them are integers of 64 bits, as in the table that they come from, and strings otherwise.
 
     Args:
         results: A result, or many: `AnnotatedDocument`s, results of the pipeline, or rows of a dataset of results.
@@ -153,7 +153,7 @@ def to_pandas(results: Iterable[Any] | Any) -> pandas.DataFrame:
             for column, value in zip(values.values(), (*row, *found), strict=True):
                 column.append(value)
     known = [value for value in values["id"] if value is not None]
-    if known and all(type(value) is int for value in known):
+    if known and all(type(value) is int and abs(value) < 2**63 for value in known):
         types = {**_COLUMNS, "id": "Int64"}
     else:
         types = _COLUMNS

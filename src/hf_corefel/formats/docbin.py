@@ -91,7 +91,9 @@ def _doc(document: AnyDocument, vocab: Vocab, losses: Losses) -> Doc:
         sent_starts=[begin in begins or number == 0 for number, (begin, _, _) in enumerate(tokens)],
     )
     if document.id is not None:
-        doc.user_data["id"] = document.id
+        too_large = isinstance(document.id, int) and abs(document.id) >= 2**63
+        losses.count("ids beyond 64 bits, which become text", too_large)
+        doc.user_data["id"] = str(document.id) if too_large else document.id
     losses.count(_CUT, put_clusters(doc, clusters_of(document), "strict")[0])
     return doc
 
@@ -99,11 +101,13 @@ def _doc(document: AnyDocument, vocab: Vocab, losses: Losses) -> Doc:
 def _tokens(text: str, words: list[Offsets]) -> Iterator[tuple[int, int, bool]]:
     """The words and what is between them, with whether a blank follows, which is no token then."""
     at = 0
+    begins = {begin for begin, _ in words}
     for begin, end in [*words, (len(text), len(text))]:
         if at < begin:
             yield at, begin, False
         if begin < end:
-            blank = text[end : end + 1] == " "
+            # A word that begins with the blank has it.
+            blank = text[end : end + 1] == " " and end not in begins
             yield begin, end, blank
             at = end + blank
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -95,6 +96,7 @@ def write_documents(path: str | Path, documents: Iterable[AnyDocument], format: 
 
     Warns:
         FormatLossWarning: When the format cannot hold all that the documents say.
+        UserWarning: When a folder holds files of other documents.
     """
     kind = format or format_of(str(path))
     if kind is None:
@@ -107,15 +109,20 @@ def write_documents(path: str | Path, documents: Iterable[AnyDocument], format: 
 
         folder, names = Path(path), FolderNames()
         folder.mkdir(parents=True, exist_ok=True)
+        before, written = {path.name for path in folder.iterdir()}, set[str]()
         for document in count.over(documents):
             name = name_in(document, count.number + 1)
             stem = names.take(plain_stem(name))
             losses.count("names of documents that are changed in names of files", stem != name)
-            write_files(
-                folder,
-                stem,
-                writer.files(document, losses),
-                losses,
+            files = writer.files(document, losses)
+            write_files(folder, stem, files, losses)
+            written |= {stem + suffix for suffix in files}
+        endings = {Path(name).suffix for name in written}
+        if others := sorted(name for name in before - written if Path(name).suffix in endings):
+            warnings.warn(
+                f"{path}: {len(others)} files of other documents stay there, such as {others[0]}; who reads the folder "
+                "reads them too",
+                stacklevel=2,
             )
     else:
         if is_compressed(path) and not writer.streams:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +30,15 @@ def json_text(value: Any, *, indent: int | None = None, ascii_only: bool = False
 
     Returns:
         Valid JSON, the same value whatever is escaped. Lone surrogates, which UTF-8 lacks, always are. Numbers and
-        arrays of other libraries are plain, and what JSON has no form for, such as a date, is a string.
+        arrays of other libraries are plain, what JSON has no form for, such as a date, is a string, and a number that
+        is infinite or none at all is null.
     """
-    text = json.dumps(value, ensure_ascii=ascii_only, indent=indent, default=_as_text)
+    options: dict[str, Any] = {"ensure_ascii": ascii_only, "indent": indent, "default": _as_text, "allow_nan": False}
+    try:
+        text = json.dumps(value, **options)
+    except ValueError:
+        # A value that contains itself is refused again.
+        text = json.dumps(_finite(value), **options)
     return escape_unprintable(text) if printable else _SURROGATES.sub(escaped_in_json, text)
 
 
@@ -84,7 +91,16 @@ def escape_unprintable(text: str) -> str:
 
 def _as_text(value: Any) -> Any:
     made = plain(value)
-    return str(value) if made is value else made
+    return str(value) if made is value else _finite(made)
+
+
+def _finite(value: Any) -> Any:
+    """The value with None for each number that JSON has no form for."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, Mapping):
+        return {name: _finite(item) for name, item in value.items()}
+    return [_finite(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def escaped_in_json(char: str | re.Match[str]) -> str:

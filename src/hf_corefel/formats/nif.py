@@ -68,8 +68,10 @@ def _block(document: AnyDocument, base: str, losses: Losses) -> str:
         f"    nif:isString {_string(document.text)} ;\n{_offsets(0, len(document.text))} .\n"
     ]
     owners: dict[str, int] = {}
+    # All of an id that is an address: those of two documents may end alike.
+    name = base.removeprefix(DOCUMENTS) if base.startswith(DOCUMENTS) else quote(base, safe="")
     for c, cluster in enumerate(clusters_of(document), start=1):
-        identifier = _identifier(cluster.entity, cluster.url, f"{base.rpartition('/')[2]}_{c}")
+        identifier = _identifier(cluster.entity, cluster.url, f"{name}_{c}")
         losses.count("clusters of an entity that another one has too", owners.setdefault(identifier, c) != c)
         others = "" if cluster.wikidata is None else f" , <{WIKIDATA}{cluster.wikidata}>"
         for mention in cluster.mentions:

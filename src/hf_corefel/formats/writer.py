@@ -182,7 +182,8 @@ def name_in(document: AnyDocument, number: int) -> str:
 def document_from(data: Any, extra: ExtraFields | None = None) -> AnyDocument:
     """Return the result, or the document, that JSON data stand for.
 
-    A result has ``warnings``, if only an empty list, or another field that no document has.
+    A result has ``warnings``, if only an empty list, or another field that no document has, and none of those that
+    only a document has.
 
     Raises:
         DocumentError: When it is neither.
@@ -191,10 +192,17 @@ def document_from(data: Any, extra: ExtraFields | None = None) -> AnyDocument:
     return cast(AnyDocument, kind.from_dict(data, extra=extra))
 
 
+_OF_DOCUMENTS = ("words", "mentions", "spans", "candidates", "mention_scope", "speakers", "annotated")
+
+
 def _is_result(data: Any) -> bool:
-    # Every result has the list of its warnings, also when it is empty.
-    marks = ("warnings", "resolved_text", "word_offsets")
-    return isinstance(data, Mapping) and "clusters" in data and any(name in data for name in marks)
+    if not isinstance(data, Mapping) or "clusters" not in data:
+        return False
+    # Every result has the list of its warnings, also when it is empty. A document may have other fields of that name.
+    if isinstance(data.get("warnings", []), list):
+        marked = any(name in data for name in ("warnings", "resolved_text", "word_offsets"))
+        return marked and not any(data.get(name) is not None for name in _OF_DOCUMENTS)
+    return False
 
 
 def as_result(document: AnyDocument) -> AnnotatedDocument:

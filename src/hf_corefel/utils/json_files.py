@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -17,7 +18,8 @@ def read_json(path: str | Path) -> Any:
 
     Raises:
         ValueError: When it is no JSON that has one meaning: cut, nested too deeply, not in UTF-8, with a key that is
-            there twice, with NaN, or with an integer of thousands of digits. The message names the file.
+            there twice, with NaN, with an integer of thousands of digits, or with a fraction that is too large a
+            number. The message names the file.
         OSError: When it cannot be read.
     """
     path = Path(path)
@@ -41,6 +43,7 @@ def parse_json(content: bytes, name: str, *, infinite: bool = False) -> Any:
             content.decode("utf-8"),
             object_pairs_hook=_without_repeated_keys,
             parse_constant=_infinite if infinite else _no_number,
+            parse_float=_finite,
         )
     except RecursionError as error:
         raise ValueError(f"{name}: no valid JSON: it is nested too deeply") from error
@@ -68,6 +71,11 @@ def _without_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
             raise ValueError(f"the key {key!r} is there twice")
         found[key] = value
     return found
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    return number if math.isfinite(number) else _no_number(digits[:20])
 
 
 def _infinite(name: str) -> float:
