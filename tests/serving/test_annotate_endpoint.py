@@ -13,10 +13,13 @@ from typing import Any
 import httpx
 import jsonschema
 import pytest
+from fastapi import FastAPI
+from starlette.testclient import TestClient
 
 from hf_corefel import AnnotatedDocument, Document, DocumentError
 from hf_corefel.candidates.errors import KnowledgeBaseError
 from hf_corefel.documents.extra_fields import ExtraFieldWarning
+from hf_corefel.serving import create_app
 from hf_corefel.serving.descriptions import WRONG_EXAMPLE
 from running_services import PATIENCE, StandIn, wait_until
 
@@ -396,3 +399,31 @@ def test_there_is_no_other_page(tiny_service: httpx.Client) -> None:
     found = tiny_service.get("/annotate")
     assert (found.status_code, found.headers["allow"]) == (405, "POST")
     assert tiny_service.get("/health").json()["status"] == "ok"
+
+
+def test_mounted_in_another_service_and_started_twice(stand_in: StandIn) -> None:
+    outer, app = FastAPI(), create_app(stand_in)
+    outer.mount("/corefel", app)
+    with TestClient(outer) as client:  # runs no lifespan of what is mounted
+        assert client.post("/corefel/annotate", json="a").json()["text"] == "a"
+        assert client.get("/corefel/health").status_code == 200
+    for _ in range(2):
+        with TestClient(app) as client:
+            assert client.post("/annotate", json="a").status_code == 200
+
+
+def test_numbers_beyond_all_bounds_are_refused(tiny_service: httpx.Client) -> None:
+    content = {"Content-Type": "application/json"}
+    found = tiny_service.post("/annotate", content=b'{"text": "a", "score": 1e999}', headers=content)
+    assert (found.status_code, found.json()) == (400, {"error": "the body: no valid JSON: 1e999 is no number of JSON"})
+
+
+def test_a_fault_of_the_program_is_counted_as_one() -> None:
+    class Odd(StandIn):
+        def annotate(self, inputs: Any, **parameters: Any) -> Any:
+            return [object() for _ in inputs]
+
+    app = create_app(Odd())
+    with TestClient(app, raise_server_exceptions=False) as client:
+        assert client.post("/annotate", json="a").status_code == 500
+        assert 'corefel_requests_total{path="/annotate",status="500"} 1.0' in client.get("/metrics").text

@@ -186,3 +186,17 @@ def test_each_of_many_clients_gets_its_own(start: Callable[..., Batcher], stand_
 def test_limits_that_are_none_are_refused_by_name(limits: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         ServingLimits(**limits)
+
+
+def test_it_begins_by_itself_and_again_after_it_was_stopped(stand_in: StandIn) -> None:
+    batcher = Batcher(stand_in.annotate, ServingLimits(), Counters())
+    assert batcher.is_alive
+    for text in ("a", "b"):
+        (job,) = batcher.submit(documents(text))
+        assert job.result(60).text == text
+        batcher.stop()
+        assert not batcher.is_alive
+        with pytest.raises(StoppingError):
+            batcher.submit(documents(text))
+        batcher.start()
+    batcher.stop()

@@ -59,17 +59,21 @@ class Batcher:
         self._waiting: deque[_Job] = deque()
         self._changed = threading.Condition()
         self._stopping = False
-        self._thread = threading.Thread(target=self._run, name="hf-corefel-model", daemon=True)
+        self._thread: threading.Thread | None = None
         counters.waiting.set_function(lambda: len(self._waiting))
 
     def start(self) -> None:
-        """Begin to annotate."""
-        self._thread.start()
+        """Begin to annotate, also again after `stop`; without a call of it, the first document begins."""
+        with self._changed:
+            if self._thread is None:
+                self._stopping = False
+                self._thread = threading.Thread(target=self._run, name="hf-corefel-model", daemon=True)
+                self._thread.start()
 
     @property
     def is_alive(self) -> bool:
         """Whether documents are taken on and annotated."""
-        return self._thread.is_alive() and not self._stopping
+        return not self._stopping and (self._thread is None or self._thread.is_alive())
 
     def submit(
         self, documents: Sequence[Document], parameters: Mapping[str, Any] | None = None
@@ -98,6 +102,8 @@ class Batcher:
                 raise QueueFullError
             self._waiting.extend(jobs)
             self._changed.notify()
+            # Who mounts the service in another one runs no lifespan of it.
+            self.start()
         return [job.result for job in jobs]
 
     def stop(self) -> None:
@@ -105,10 +111,11 @@ class Batcher:
         with self._changed:
             self._stopping = True
             waiting = any(not job.result.cancelled() for job in self._waiting)
+            thread, self._thread = self._thread, None
             self._changed.notify()
-        if self._thread.is_alive():
+        if thread is not None and thread.is_alive():
             # A daemon: what is read for nobody, such as a document whose request is over, holds up nothing.
-            self._thread.join(None if waiting else _LAST_BATCH)
+            thread.join(None if waiting else _LAST_BATCH)
 
     def _run(self) -> None:
         while batch := self._next_batch():

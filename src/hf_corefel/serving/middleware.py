@@ -57,6 +57,10 @@ class Gate:
         self._counters.open.inc()
         try:
             await app(scope, receive, sending)
+        except Exception:
+            # What answers with this status stands around all middleware.
+            status = 500
+            raise
         finally:
             self._counters.open.dec()
             path = scope["path"] if scope["path"] in self._paths else "other"
