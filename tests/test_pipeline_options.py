@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from transformers import pipeline
 
 from hf_corefel import AnnotatedDocument, CorefELModel, CorefELProcessor, Document, DocumentError
+from hf_corefel.documents.extra_fields import ExtraFieldWarning
 from hf_corefel.pipeline_corefel import CorefELPipeline, load_pipeline
 
 
@@ -122,7 +125,8 @@ def test_improbable_links_become_nil_and_improbable_mentions_go(annotate: CorefE
     lost = [warning for warning in after.warnings if warning.startswith("the mention")]
     assert len(links_lost) == len(demoted) and len(links_lost) + len(lost) == len(after.warnings)
     for warning, cluster in zip(links_lost, demoted, strict=True):
-        assert repr(cluster.entity) in warning and f"{cluster.probability:.4f}" in warning
+        said = float(warning.split("has probability ")[1].split(",")[0])
+        assert repr(cluster.entity) in warning and said == pytest.approx(cluster.probability, abs=1e-4)
     for mention in dropped:
         assert any(f"{mention.text!r} {mention.begin}..{mention.end} has" in warning for warning in lost)
 
@@ -242,3 +246,25 @@ def test_long_documents_are_refused_when_asked(annotate: CorefELPipeline, texts:
         annotate(long, max_document_words=0)
     with pytest.raises(TypeError, match="max_document_words: expected a whole number from 1, got '9'"):
         annotate(long, max_document_words="9")
+
+
+def test_numbers_of_numpy_and_iterators_are_taken(annotate: CorefELPipeline, texts: list[str]) -> None:
+    expected = annotate(texts, batch_size=2, top_k=2, min_probability=0.5, types=["person"])
+    numbers: Any = {"batch_size": np.int64(2), "top_k": np.int32(2), "min_probability": np.float64(0.5)}
+    assert annotate(texts, **numbers, types=iter(["person"])) == expected
+
+
+def test_a_warning_shows_that_a_probability_is_below_the_least(annotate: CorefELPipeline, texts: list[str]) -> None:
+    said = [warning for result in annotate(texts, min_probability=1.0) for warning in result["warnings"]]
+    numbers = [float(number) for warning in said for number in re.findall(r"has probability ([0-9.]+), below", warning)]
+    assert numbers
+    assert max(numbers) < 1.0
+
+
+def test_fields_that_results_have_themselves_are_named(annotate: CorefELPipeline, texts: list[str]) -> None:
+    for text in (texts[0], "..."):
+        row = {"text": text, "samples": 5, "warnings": ["w"], "other": 1}
+        with pytest.warns(ExtraFieldWarning):
+            (result,) = annotate.annotate([row])
+        assert result.extra == {"other": 1}
+        assert "fields that are called as those of results were left out: samples" in result.warnings

@@ -89,6 +89,8 @@ def test_wrong_options_are_named() -> None:
         spacy.blank("en").add_pipe("coref_el", config={"alignment_mode": "nearest"})
     with pytest.raises(ValueError, match="options: model is a field of its own beside options"):
         spacy.blank("en").add_pipe("coref_el", config={"options": {"model": "some/model"}})
+    with pytest.raises(ValueError, match="parameters: batch_size cannot be given here, for it is a field of its own"):
+        spacy.blank("en").add_pipe("coref_el", config={"parameters": {"batch_size": 2}})
 
 
 def test_a_knowledge_base_of_ones_own(tiny_folder: Path, tmp_path: Path) -> None:
@@ -102,3 +104,13 @@ def test_a_knowledge_base_of_ones_own(tiny_folder: Path, tmp_path: Path) -> None
         assert {ent.kb_id_ for ent in pipe(TEXTS[0]).ents if ent.kb_id_} == {"E7"}
         component: Any = pipe.get_pipe("coref_el")
         assert component._annotator().model.dtype == torch.bfloat16
+
+
+def test_the_warnings_of_results_are_there(tiny_folder: Path) -> None:
+    language = spacy.blank("en")
+    parameters = {"min_probability": 0.9999}
+    language.add_pipe("coref_el", config={"model": str(tiny_folder), "device": "cpu", "parameters": parameters})
+    expected = load_pipeline(str(tiny_folder), device="cpu")(TEXTS, **parameters)
+    docs = list(language.pipe(TEXTS))
+    assert [doc._.coref_warnings for doc in docs] == [result["warnings"] for result in expected]
+    assert any(doc._.coref_warnings for doc in docs)

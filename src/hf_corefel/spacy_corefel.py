@@ -4,7 +4,8 @@ After ``pip install hf-corefel[spacy]`` spaCy knows its name. Each document then
 
 - ``doc.spans["coref_clusters_1"]`` and so on: the mentions of each cluster, with the entity in ``span.kb_id_``;
 - ``doc.ents``: the outermost mentions, labelled ``MENTION``, with ``ent.kb_id_`` (unless ``set_ents`` is off);
-- ``doc._.coref_clusters``: the clusters as lists of spans.
+- ``doc._.coref_clusters``: the clusters as lists of spans;
+- ``doc._.coref_warnings``: whatever was dropped or changed on the way, in words, as a result's ``warnings``.
 
 The model reads ``doc.text`` in words of its own. Where a mention begins or ends within a token of spaCy,
 ``alignment_mode`` says what becomes of it: ``"expand"`` takes the whole tokens, ``"contract"`` those within, and
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 __all__ = ["CorefELComponent", "make_coref_el"]
 
 _MODES = ("expand", "contract", "strict")
+_WARNINGS = "coref_warnings"
+# Parameters of a call that the component has as fields of its own, or that documents of spaCy cannot take.
+_NOT_PARAMETERS = {"batch_size": "it is a field of its own beside parameters", "is_split_into_words": "texts are whole"}
 
 
 def coref_clusters(doc: Doc) -> list[list[Span]]:
@@ -40,8 +44,14 @@ def coref_clusters(doc: Doc) -> list[list[Span]]:
     return [list(doc.spans[key]) for key in keys]
 
 
-if not Doc.has_extension("coref_clusters"):
-    Doc.set_extension("coref_clusters", getter=coref_clusters)
+def coref_warnings(doc: Doc) -> list[str]:
+    """Return what was dropped or changed in annotating a document: the extension ``doc._.coref_warnings``."""
+    return list(doc.user_data.get(_WARNINGS, ()))
+
+
+for _name, _getter in (("coref_clusters", coref_clusters), ("coref_warnings", coref_warnings)):
+    if not Doc.has_extension(_name):
+        Doc.set_extension(_name, getter=_getter)
 
 
 class CorefELComponent:
@@ -51,7 +61,7 @@ class CorefELComponent:
         model: A saved model or its id on the Hub; the bundled checkpoint when None. It is loaded when the first
             document comes.
         device: Where it runs, as for `load_pipeline`.
-        batch_size: Documents that it reads at once; ``nlp.pipe(…, batch_size=…)`` says otherwise.
+        batch_size: Documents that it reads at once, or fewer where ``nlp.pipe(…, batch_size=…)`` says so.
         alignment_mode: What becomes of mentions that cut a token.
         set_ents: Whether ``doc.ents`` are set; the ones of components before are replaced then.
         parameters: Parameters of the pipeline's call, such as ``{"min_probability": 0.5}``.
@@ -83,6 +93,9 @@ class CorefELComponent:
         for name in ("model", "device"):
             if name in self.options:
                 raise ValueError(f"options: {name} is a field of its own beside options; say it there")
+        for name, reason in _NOT_PARAMETERS.items():
+            if name in self.parameters:
+                raise ValueError(f"parameters: {name} cannot be given here, for {reason}")
         self._pipeline: CorefELPipeline | None = None
 
     def __call__(self, doc: Doc) -> Doc:
@@ -101,6 +114,9 @@ class CorefELComponent:
                 yield doc
 
     def _annotate(self, doc: Doc, result: AnnotatedDocument) -> None:
+        doc.user_data.pop(_WARNINGS, None)
+        if result.warnings:
+            doc.user_data[_WARNINGS] = result.warnings
         left_out, changed = put_clusters(doc, result.clusters, self.alignment_mode, set_ents=self.set_ents)
         if left_out or changed:
             warnings.warn(
@@ -136,7 +152,7 @@ class CorefELComponent:
 
 @Language.factory(
     "coref_el",
-    assigns=["doc.spans", "doc.ents", "doc._.coref_clusters"],
+    assigns=["doc.spans", "doc.ents", "doc._.coref_clusters", "doc._.coref_warnings"],
     default_config={
         "model": None,
         "device": None,

@@ -15,7 +15,7 @@ from ..resolving import resolve_text
 from .annotation_options import AnnotationOptions, check_count
 from .clusters import DecodedCluster, clusters_from_parents
 from .nesting import DecodedSpans, nesting_rules, without_nested
-from .result_maker import BatchLinks, DecodedDocument, ResultMaker
+from .result_maker import BatchLinks, DecodedDocument, ResultMaker, hidden_fields
 from .whole_clusterings import ConstraintPlan, WholeClusterings, complete_clusters, structure_distribution
 
 __all__ = ["AnnotationOptions", "annotate_batch", "check_count", "decode_batch", "unread_document"]
@@ -126,7 +126,8 @@ def annotate_batch(
 def unread_document(document: EncodedDocument, options: AnnotationOptions) -> AnnotatedDocument:
     """Return the result of a document without a word, which the model does not read: it has one clustering."""
     source = document.document
-    result = AnnotatedDocument(source.text, [], source.id, list(document.warnings), extra=source.extra)
+    said = [*document.warnings, *hidden_fields(source)]
+    result = AnnotatedDocument(source.text, [], source.id, said, extra=source.extra)
     if options.resolved_text:
         result.resolved_text = resolve_text(result)
     if options.samples:

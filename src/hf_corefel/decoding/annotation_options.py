@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
+from ..documents.plain_values import plain
 from .entity_options import check_entity_id, check_types
 
 __all__ = ["AnnotationOptions", "check_count"]
@@ -53,6 +54,9 @@ class AnnotationOptions:
 
     def __post_init__(self) -> None:
         check_entity_id(self.id)
+        for name in ("top_k", "samples", "clusterings", "seed", "min_probability"):
+            # A number of numpy or torch is as good.
+            object.__setattr__(self, name, plain(getattr(self, name)))
         object.__setattr__(self, "types", check_types(self.types))
         for name in ("resolved_text", "evidence"):
             if not isinstance(getattr(self, name), bool):
@@ -71,7 +75,8 @@ class AnnotationOptions:
 
 
 def check_count(name: str, value: Any, *, least: int) -> None:
-    """Raises unless an option is a whole number that is not too small."""
+    """Raises unless an option is a whole number, also one of numpy, that is not too small."""
+    value = plain(value)
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError(f"{name}: expected a whole number from {least}, got {value!r}")
     if value < least:

@@ -36,7 +36,7 @@ def check_types(value: Any) -> tuple[str, ...] | None:
         value = [value]
     if not isinstance(value, Iterable) or isinstance(value, bytes):
         raise TypeError(f"types: expected a list of {known}; got {value!r}")
-    types = tuple(dict.fromkeys(value))
+    types = tuple(dict.fromkeys(list(value)))
     if not types:
         raise ValueError(f"types: expected at least one of {known}; leave it out to have all clusters")
     for name in types:

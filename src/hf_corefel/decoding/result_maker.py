@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..documents import Alternative, AnnotatedDocument, Cluster, Mention, Parent
+from ..documents import Alternative, AnnotatedDocument, Cluster, Document, Mention, Parent
+from ..documents.schema import RESULT_FIELDS
 from ..heads import HeadMarginals
 from ..processing.encoded_document import EncodedDocument
 from ..resolving import resolve_text
@@ -18,7 +19,20 @@ from .annotation_options import AnnotationOptions
 from .clusters import DecodedCluster, clusters_by_name, same_rows
 from .whole_clusterings import WholeClusterings
 
-__all__ = ["BatchLinks", "DecodedDocument", "LinkProbability", "ListedLinks", "ResultMaker"]
+__all__ = ["BatchLinks", "DecodedDocument", "LinkProbability", "ListedLinks", "ResultMaker", "hidden_fields"]
+
+
+def hidden_fields(document: Document) -> list[str]:
+    """Return a warning about fields of a row that its result cannot have, for results have such fields themselves."""
+    # Every result has warnings: those of one that is annotated again are of no use any more.
+    names = sorted((set(document.extra) & RESULT_FIELDS) - {"warnings"})
+    return [f"fields that are called as those of results were left out: {', '.join(names)}"] if names else []
+
+
+def _below(probability: float, least: float) -> str:
+    """The probability with four digits, or as many as show that it is below the least one."""
+    digits = next((n for n in range(4, 17) if float(f"{probability:.{n}f}") < least), 17)
+    return f"{probability:.{digits}f}"
 
 
 class LinkProbability(ABC):
@@ -163,6 +177,7 @@ class ResultMaker:
                 "the constraints are fulfilled, but maybe not in the best way: not all structures were searched"
             )
         source = self._document.document
+        self._warnings += hidden_fields(source)
         result = AnnotatedDocument(self._text, clusters, source.id, self._warnings, extra=source.extra)
         if self._options.resolved_text:
             result.resolved_text = resolve_text(result)
@@ -183,7 +198,8 @@ class ResultMaker:
             first = self._mention(decoded.spans[0], row)
             self._warnings.append(
                 f"the link of {first.text!r} {first.begin}..{first.end} and its cluster to "
-                f"{self._document.entities[row]!r} has probability {probability:.4f}, below min_probability {least}: "
+                f"{self._document.entities[row]!r} has probability {_below(probability, least)}, below min_probability "
+                f"{least}: "
                 "it became NIL"
             )
             row, probability = None, self._link.mean(decoded.spans, None)
@@ -196,11 +212,12 @@ class ResultMaker:
 
     def _is_kept(self, n: int, mention: Mention) -> bool:
         assert mention.probability is not None
-        if self._document.keep_all or n in self._required or mention.probability >= self._options.min_probability:
+        least = self._options.min_probability
+        if self._document.keep_all or n in self._required or mention.probability >= least:
             return True
         self._warnings.append(
-            f"the mention {mention.text!r} {mention.begin}..{mention.end} has probability {mention.probability:.4f}, "
-            f"below min_probability {self._options.min_probability}: it was dropped"
+            f"the mention {mention.text!r} {mention.begin}..{mention.end} has probability "
+            f"{_below(mention.probability, least)}, below min_probability {least}: it was dropped"
         )
         return False
 
