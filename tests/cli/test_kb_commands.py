@@ -92,6 +92,22 @@ def test_build_with_the_vectors_of_another(tmp_path: Path, folder: Path) -> None
     assert "cannot build o: the knowledge base of --vectors-of has none of these entities" in err
 
 
+def test_entities_that_no_surface_names_are_said(tmp_path: Path) -> None:
+    table = write(tmp_path / "a.jsonl", '["NY", [["New_York", 0.9]]]\n["Paris", [["Paris", 0.9]]]\n')
+    facts = '{"entity": "New York", "description": "a city"}\n{"entity": "Paris", "description": "a city"}\n'
+    build = ("build", "--aliases", table, "--entities", write(tmp_path / "e.jsonl", facts), "--out", tmp_path / "out")
+    said = "1 of 2 entities with facts have no surface, such as 'New York', which the tables write 'New_York'"
+    assert run(*build)[2] == f"hf-corefel: warning: {said}\n"
+
+
+def test_vectors_of_names_with_blanks(tmp_path: Path) -> None:
+    known = kb.KnowledgeBase.build([("NY", [("New_York", 1.0)])], vectors={"New_York": np.ones(3)})
+    known.save_pretrained(tmp_path / "known")
+    table = write(tmp_path / "a.jsonl", '["NY", [["New York", 0.9]]]\n')
+    assert run("build", "--aliases", table, "--vectors-of", tmp_path / "known", "--out", tmp_path / "out")[0] == 0
+    np.testing.assert_allclose(KnowledgeBase.from_pretrained(tmp_path / "out").vector_for("New York"), 1.0, rtol=1e-6)
+
+
 def test_build_from_wikipedia2vec(tmp_path: Path, aliases: Path) -> None:
     vectors = write(tmp_path / "w2v.txt", "2 3\nENTITY/NATO 1 2 3\nENTITY/Oslo 4 5 6\n")
     assert run("build", "--wikipedia2vec", vectors, "--out", tmp_path / "titles")[0] == 0

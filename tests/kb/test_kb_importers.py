@@ -41,6 +41,13 @@ def test_counts(tmp_path: Path, name: str) -> None:
     assert kb.url("Paris") is None
 
 
+def test_blanks_around_an_entity_make_no_other(tmp_path: Path) -> None:
+    path = write(tmp_path / "counts.tsv", "a\tA \t3\na\t A\t3\na\tA\t3\n")
+    assert found(KnowledgeBase.from_counts(path, unseen=0), "a") == {"A": 1.0}
+    with pytest.raises(KnowledgeBaseError, match=r"counts\.tsv:1, surface 'a': empty entity"):
+        KnowledgeBase.from_counts(write(path, "a\t \t3\n"))
+
+
 def test_what_was_seen_more_often_is_surer() -> None:
     kb = KnowledgeBase.from_counts([("once", "X", 1), ("twice", "X", 2), ("often", "X", 999)])
     assert [kb.candidates(surface)[0].prior for surface in ("once", "twice", "often")] == pytest.approx(
@@ -147,6 +154,16 @@ def test_wikipedia2vec_with_aliases(tmp_path: Path) -> None:
     assert kb.has_vector([kb.entity_id("Mars"), kb.entity_id("New_York_City")]).tolist() == [False, True]
     assert kb.candidates("C++") == []
     assert found(kb, "NYC") == {"New_York_City": 0.5}
+
+
+def test_names_with_blanks_are_those_with_underscores(tmp_path: Path) -> None:
+    path = write(tmp_path / "model.txt", WORD2VEC)
+    asked = ["New York City", "New_York_City", "C++", "Mars", "Red Planet"]
+    with pytest.warns(UserWarning, match=r"it has no vector of 2 of 5 entities, such as 'Mars'"):
+        names, vectors = read_wikipedia2vec_text(path, asked)
+    assert names == asked[:3] and vectors[0].tolist() == vectors[1].tolist() == [0.5, -1.0, 0.25]
+    kb = KnowledgeBase.from_wikipedia2vec_text(path, [("NYC", [("New York City", 0.5)])])
+    assert kb.has_vector([kb.entity_id("New York City")]).all()  # type: ignore[list-item]
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from hf_corefel import KnowledgeBase
 from hf_corefel.utils.files import locked
 from hf_corefel.wikipedia import WikipediaError, from_dump
 from hf_corefel.wikipedia.from_dump import build_from_wikipedia, default_work_folder
+from hf_corefel.wikipedia.site import Site
 from little_dumps import PAGES, write_dump
 
 NOTHING_LEFT_OUT = {
@@ -274,10 +275,36 @@ def test_a_wiki_that_is_no_wikipedia_leads_to_its_own_pages(tmp_path: Path) -> N
     assert kb.url("go") == "https://en.wiktionary.org/wiki/go" and kb.links("move") == 1
 
 
+@pytest.mark.parametrize(
+    ("base", "template"),
+    [
+        ("http://en.wikipedia.org/wiki/Main_Page", "https://en.wikipedia.org/wiki/{entity}"),
+        ("http://intranet/wiki/Main/Page", "http://intranet/wiki/{entity}"),
+        ("https://wiki.corp.example/index.php/Main_Page", "https://wiki.corp.example/index.php/{entity}"),
+        ("https://corp.example/w/index.php?title=Main_Page", "https://corp.example/w/index.php?title={entity}"),
+        ("https://corp.example/title/Main_Page", "https://corp.example/title/{entity}"),
+        ("https://corp.example/w/index.php?curid=1", None),
+        ("https://corp.example", None),
+    ],
+)
+def test_addresses_of_other_wikis(base: str, template: str | None) -> None:
+    assert from_dump._url_template(Site(base=base, described=True)) == template
+
+
+def test_a_folder_with_signs_of_patterns_has_its_own_facts_only(tmp_path: Path) -> None:
+    dump = write_dump(tmp_path / "dump.xml")
+    build_from_wikipedia([dump], tmp_path / "kb-1", workers=1, work_dir=tmp_path / "work-1", limit=2)
+    report = build_from_wikipedia([dump], tmp_path / "kb", workers=1, work_dir=tmp_path / "work*")
+    assert report["left out"]["titles that came more than once"] == 0
+
+
 def test_what_would_fail_at_the_end_fails_at_the_beginning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dump = write_dump(tmp_path / "dump.xml")
     with pytest.raises(NotADirectoryError):
         build_from_wikipedia([dump], dump, workers=1)
+    with pytest.raises(WikipediaError, match=r"kb\?\.work: DuckDB, .* name another --out or --work-dir"):
+        build_from_wikipedia([dump], tmp_path / "kb?", workers=1)
+    assert not list(tmp_path.glob("kb*"))
     monkeypatch.setattr(from_dump, "find_spec", lambda name: None)
     with pytest.raises(WikipediaError, match=r"pip install 'hf-corefel\[wikipedia\]'"):
         build_from_wikipedia([dump], tmp_path / "kb", workers=1)

@@ -100,3 +100,49 @@ def test_wikidata_alone(tmp_path: Path, wikidata: Path) -> None:
     }
     # The last name of a person.
     assert [one.entity for one in kb.candidates("Somebody")] == ["wikidata:Q7000"]
+
+
+@pytest.mark.parametrize(
+    ("language", "database", "given"), [("nb", "nowiki", "no"), ("en", "simplewiki", "en"), ("en", "mirror", "en")]
+)
+def test_items_are_those_of_the_dumps_own_wiki(tmp_path: Path, language: str, database: str, given: str) -> None:
+    pages = [("Oslo", "In [[Norge]]."), ("Norge", "With [[Oslo]].")]
+    dump = write_dump(tmp_path / "dump.xml", pages, language=language)
+    text = dump.read_text(encoding="utf-8").replace(f"<dbname>{language}wiki<", f"<dbname>{database}<")
+    dump.write_text(text, encoding="utf-8")
+    wiki = "enwiki" if database == "mirror" else database
+    titles = {wiki: {"site": wiki, "title": "Oslo"}, "xwiki": {"site": "xwiki", "title": "Norge"}}
+    if wiki != "enwiki":
+        titles["enwiki"] = {"site": "enwiki", "title": "Norge"}
+    items = tmp_path / "items.json"
+    items.write_text("[\n" + json.dumps({**item("Q585", "Oslo"), "sitelinks": titles}) + "\n]\n")
+    report = build_from_wikipedia([dump], tmp_path / "kb", wikidata=items, workers=1, language=given)
+    kb = KnowledgeBase.from_pretrained(tmp_path / "kb")
+    assert (kb.wikidata("Oslo"), kb.wikidata("Norge")) == ("Q585", None) and report["read"]["items"] == 1
+
+
+def test_a_dump_of_wikidata_that_gives_nothing_is_said(tmp_path: Path, wikidata: Path) -> None:
+    dump = write_dump(tmp_path / "dump.xml", [("Oslo", "In [[Norge]]."), ("Norge", "With [[Oslo]].")], language="fr")
+    with pytest.warns(UserWarning, match="no item in it has an article in frwiki"):
+        build_from_wikipedia([dump], tmp_path / "kb", wikidata=wikidata, workers=1)
+
+
+def test_wikidata_alone_in_a_language_with_two_codes(tmp_path: Path) -> None:
+    found = item("Q585", None, title="Oslo")
+    found["labels"] = {"nb": {"language": "nb", "value": "Oslo by"}}
+    found["sitelinks"] = {"nowiki": {"site": "nowiki", "title": "Oslo"}}
+    (tmp_path / "items.json").write_text(f"[\n{json.dumps(found)}\n]\n")
+    for language in ("no", "nb"):
+        build_from_wikidata(tmp_path / "items.json", tmp_path / language, language=language, workers=1)
+        kb = KnowledgeBase.from_pretrained(tmp_path / language)
+        assert [one.entity for one in kb.candidates("Oslo by")] == ["Oslo"]
+        assert kb.url("Oslo") == "https://no.wikipedia.org/wiki/Oslo"
+
+
+def test_pages_of_other_namespaces_are_no_entities(tmp_path: Path) -> None:
+    pages = ["Category:Towns", "Wikipedia:Foo", "Help:X", "User:Bob/x", "Star Wars: A New Hope"]
+    items = [json.dumps(item(f"Q{number}", title, title=title)) for number, title in enumerate(pages, start=1)]
+    (tmp_path / "items.json").write_text("[\n" + ",\n".join(items) + "\n]\n")
+    report = build_from_wikidata(tmp_path / "items.json", tmp_path / "kb", workers=1)
+    assert list(KnowledgeBase.from_pretrained(tmp_path / "kb").entities()) == ["Star_Wars:_A_New_Hope"]
+    assert report["read"]["items that only serve wikis"] == 4

@@ -63,6 +63,14 @@ def test_a_dump_without_siteinfo_is_read_by_the_english_rules(tmp_path: Path) ->
     assert titles(pages_of(path)[0]) == TITLES and read_site(path).case == "first-letter"
 
 
+def test_the_head_is_read_once_for_pages_without_a_namespace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "dump.xml"
+    path.write_bytes(dump_xml([page_xml(f"Category:{name}", namespace=None) for name in "ABC"]))
+    asked: list[Path] = []
+    monkeypatch.setattr(dumps, "read_site", lambda path: asked.append(path) or read_site(path))
+    assert [page.namespace for page in pages_of(path)[0]] == [14] * 3 and asked == [path]
+
+
 def test_what_is_no_dump_is_said(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_bytes(b"nothing of the kind")

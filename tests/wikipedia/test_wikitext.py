@@ -44,6 +44,7 @@ TEXTS = {
     "[http://example.org label] and [//example.org] and http://example.org/x, y": "label and and y",
     "* one\n* two [[b]]\n# three\n: four\n; term : def": "one\ntwo b\nthree\nfour\nterm : def",
     "1\n{| class=wikitable\n|+ title\n! head !! x\n|-\n| style=y | a || [[b|c]]\n|}\n2": "1\ntitle\nhead\nx\na\nc\n2",
+    "{|\n| [[a|b||c]] x || style=y | [[d|e|f]]\n! [[g|h!!i]] !! j\n|}": "b||c x\ne|f\nh!!i\nj",
     "{|\n|\n{|\n| inner\n|}\n| outer\n|}\ntext": "inner\nouter\ntext",
     "{| no end\n| cell\n== Next ==\ntext": "cell\ntext",
     "lead\n== See also ==\n* [[X]]\n=== More ===\n[[Y]]\n== History ==\nbody": "lead\nbody",
@@ -89,6 +90,14 @@ LINKS = {
         ("ab", "A&B"),
         ("A – B", "A – B"),
     ],
+    "{|\n| [[a|b||c]] x || style=y | [[d|e|f]]\n|}": [("b||c", "A"), ("e|f", "D")],
+    "[[Micro&macro]] [[AT&T]] [[a&notes;b]] [[R&amp;B]] [[c&#233;]]": [
+        ("Micro&macro", "Micro&macro"),
+        ("AT&T", "AT&T"),
+        ("a&notes;b", "A&notes;b"),
+        ("R&B", "R&B"),
+        ("cé", "Cé"),
+    ],
     "[[Star Wars: A film]] [[Q: and A|x]]": [("Star Wars: A film", "Star Wars: A film")],
     "[[A|[[B]]]] [[File:x|thumb|a [[C|c]]]]": [("B", "B"), ("c", "C")],
     "[[A|]] [[A| ]] [[A|<br>]] [[A|[[File:x.png]]]] [[|x]] [[]] [[ ]]": [("A", "A")],
@@ -121,6 +130,8 @@ def test_other_languages_and_cases() -> None:
         ("Discuter:x", "Discuter:x"),
         ("roi", "Roi"),
     ]
+    for code in ("nb", "no"):
+        assert links("[[Fil:a.jpg|mini]][[Kategori:Y]][[by]]ær", Site(language=code)) == [("byær", "By")]
     wiktionary = Site(name="Wiktionary", case="case-sensitive")
     assert links("[[word]] [[Word]]", wiktionary) == [("word", "word"), ("Word", "Word")]
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -94,6 +95,8 @@ def build_table(
     if wikipedia2vec is not None:
         options["vectors"] = read_wikipedia2vec_text(wikipedia2vec, wanted if rows else None)
         rows = rows or list(title_rows(options["vectors"][0]))
+        wanted = wanted or set(options["vectors"][0])
+    _warn_of_unnamed(wanted, options)
     if known is not None:
         wanted.update(*(options.get(argument, {}) for argument, _ in FIELDS.values()))
         if not wanted:
@@ -101,6 +104,22 @@ def build_table(
         options["vectors"] = _vectors_of(known, sorted(wanted), options.get("descriptions", {}), vectorizer, progress)
         options["projection"] = known.projection
     return KnowledgeBase.build(rows, **options)
+
+
+def _warn_of_unnamed(named: Set[str], options: Mapping[str, Any]) -> None:
+    """Say how many entities have facts and no surface, which blanks in place of underscores are a reason for."""
+    described = {entity: None for argument, _ in FIELDS.values() for entity in options.get(argument, ())}
+    unnamed = [entity for entity in described if entity not in named]
+    if not unnamed:
+        return
+    written = {entity.replace(" ", "_"): entity for entity in named}
+    other = next((entity for entity in unnamed if entity.replace(" ", "_") in written), None)
+    shown_one = shown(unnamed[0] if other is None else other)
+    reason = "" if other is None else f", which the tables write {shown(written[other.replace(' ', '_')])}"
+    warnings.warn(
+        f"{len(unnamed):,} of {len(described):,} entities with facts have no surface, such as {shown_one}{reason}",
+        stacklevel=2,
+    )
 
 
 def _vectors_of(
@@ -111,12 +130,14 @@ def _vectors_of(
     progress: Callable[[int, int], None],
 ) -> tuple[list[str], np.ndarray]:
     """The vectors that a knowledge base has of entities; those that it lacks are made, or drawn as it draws them."""
-    ids = {name: known.entity_id(name) for name in names}
+    # What is written with blanks here may have underscores there.
+    there = {name: name if name in known else name.replace(" ", "_") for name in names}
+    ids = {name: known.entity_id(there[name]) for name in names}
     new = [name for name, number in ids.items() if number is None or not known.has_vector([number])[0]]
     if len(new) == len(names) and vectorizer is None:
         raise KnowledgeBaseError("the knowledge base of --vectors-of has none of these entities; --model makes vectors")
     # Drawn here, for the new table's draws would be like the few vectors that it has.
-    vectors = {name: known.vector_for(name) for name in names}
+    vectors = {name: known.vector_for(there[name]) for name in names}
     for start in range(0, len(new) if vectorizer is not None else 0, _VECTORS_AT_ONCE):
         part = new[start : start + _VECTORS_AT_ONCE]
         assert vectorizer is not None

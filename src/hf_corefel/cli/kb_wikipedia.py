@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -159,10 +160,11 @@ def _vectors(name: str | None) -> KnowledgeBase | None:
 
 @contextmanager
 def _built(out: Path, *, quiet: bool) -> Iterator[Any]:
-    """Show a bar while inside, and say what is wrong in one line."""
+    """Show a bar while inside, and say what is wrong in one line; warnings are printed too, unless quiet."""
     bar = _Bar(shown=not quiet)
     try:
-        with bar:
+        with bar, warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
             yield bar.tell
     except (OSError, ValueError) as error:
         reason = str(error)
@@ -171,6 +173,8 @@ def _built(out: Path, *, quiet: bool) -> Iterator[Any]:
         fail(f"cannot build {out}: {' '.join(reason.splitlines())}")
     except MemoryError:
         fail(f"cannot build {out}: it takes more memory than there is; try fewer --workers")
+    for warning in [] if quiet else caught:
+        complain(f"warning: {warning.message}")
 
 
 class _Bar:

@@ -46,8 +46,10 @@ def read_counts(path: str | Path) -> Iterator[Count]:
             raise KnowledgeBaseError(
                 f"{where}: expected surface, entity and count with tabs between, got {shown(line)}"
             )
-        check_alias_row(fields[0], [(fields[1], 0.0)], where)
-        yield fields[0], fields[1], _number(fields[2], where, "count")
+        # A blank at its end, which nobody sees, would make another entity.
+        entity = fields[1].strip()
+        check_alias_row(fields[0], [(entity, 0.0)], where)
+        yield fields[0], entity, _number(fields[2], where, "count")
 
 
 def count_rows(counts: Iterable[Count], unseen: float = 1.0) -> list[AliasRow]:
@@ -104,17 +106,21 @@ def read_wikipedia2vec_text(path: str | Path, entities: Collection[str] | None =
     Args:
         path: What ``save_text`` wrote, in any of its formats, plain or ``.gz``: ``ENTITY/Some_title 0.1 0.2 ...``, or a
             tab after a title with spaces; a first line of two numbers may say how many lines and dimensions there are.
-        entities: The names of those to read; all when None.
+        entities: The names of those to read, with blanks or underscores; all when None. A warning says how many of them
+            the file lacks.
 
     Returns:
-        Names with underscores, and float32 [V, D].
+        Names as they were asked for, or else with underscores, and float32 [V, D].
 
     Raises:
         KnowledgeBaseError: When an entity's line has another number of values than the first, or one that is no
             number; the message names the file and the line.
     """
-    wanted = None if entities is None else set(entities)
-    names: dict[str, None] = {}
+    wanted: dict[str, list[str]] = {}
+    for entity in dict.fromkeys(entities or ()):
+        wanted.setdefault(entity.replace(" ", "_"), []).append(entity)
+    read: set[str] = set()
+    names: list[str] = []
     rows: list[np.ndarray] = []
     width: int | None = None
     for number, (where, line) in enumerate(read_lines(path)):
@@ -124,7 +130,8 @@ def read_wikipedia2vec_text(path: str | Path, entities: Collection[str] | None =
             continue
         title, _, values = line.partition("\t") if "\t" in line else line.partition(" ")
         name = title.removeprefix(_ENTITY_PREFIX).strip().replace(" ", "_")
-        if (wanted is not None and name not in wanted) or name in names:
+        asked = [name] if entities is None else wanted.get(name, ())
+        if not asked or name in read:
             continue
         try:
             row = np.array(values.split(), dtype=np.float32)
@@ -139,11 +146,19 @@ def read_wikipedia2vec_text(path: str | Path, entities: Collection[str] | None =
             )
         if not np.isfinite(row).all():
             raise KnowledgeBaseError(f"{where}: entity {shown(name)}: a value is not a finite float32")
-        names[name] = None
-        rows.append(row)
+        read.add(name)
+        names += asked
+        rows += [row] * len(asked)
     if not rows:
         raise KnowledgeBaseError(f"{path}: no line begins with {_ENTITY_PREFIX} and the name of a known entity")
-    return list(names), np.stack(rows)
+    lacking = [entity for written, listed in wanted.items() if written not in read for entity in listed]
+    if lacking:
+        warnings.warn(
+            f"{path}: it has no vector of {len(lacking):,} of {len(names) + len(lacking):,} entities, such as "
+            f"{shown(lacking[0])}; they get one that is drawn",
+            stacklevel=2,
+        )
+    return names, np.stack(rows)
 
 
 class End2EndFiles(NamedTuple):

@@ -8,10 +8,11 @@ it, nothing grows with the dump, and no entity can be declared by a dump, as dec
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -125,8 +126,10 @@ def read_pages(source: str | Path | Unit, *, on_problem: OnProblem = ignore_prob
         OSError: When it cannot be read.
     """
     unit = source if isinstance(source, Unit) else Unit(Path(source))
+    # Only pages without a number need it, which dumps before 2012 have.
+    site = functools.cache(lambda: read_site(unit.path))
     for offset, raw in _raw_pages(unit, on_problem):
-        page = _parsed(unit.path, offset, raw, on_problem)
+        page = _parsed(unit.path, offset, raw, on_problem, site)
         if page is not None:
             yield page
 
@@ -260,7 +263,7 @@ def _wrong_title(title: str) -> tuple[ProblemKind, str] | None:
     return None
 
 
-def _parsed(path: Path, offset: int, raw: bytes, on_problem: OnProblem) -> Page | None:
+def _parsed(path: Path, offset: int, raw: bytes, on_problem: OnProblem, site: Callable[[], Site]) -> Page | None:
     """Parse a page's XML; None when it cannot be used, which is reported."""
 
     def problem(kind: ProblemKind, message: str) -> None:
@@ -286,7 +289,7 @@ def _parsed(path: Path, offset: int, raw: bytes, on_problem: OnProblem) -> Page 
         return None
     try:
         namespace = element.findtext("ns")
-        number = int(namespace) if namespace is not None else read_site(path).split_title(title_text)[0]
+        number = int(namespace) if namespace is not None else site().split_title(title_text)[0]
         page_id = int(element.findtext("id") or 0)
     except ValueError:
         problem("bad_field", "its <ns> or <id> is no number; the page is left out")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import re
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
@@ -14,6 +16,7 @@ from ..kb.knowledge_base import KnowledgeBase
 from . import dumps
 from .base_building import BaseOptions, Stage, Step, build_base
 from .item_facts import write_items, write_props
+from .languages import database_of
 from .occurrences import SAMPLED_ARTICLES
 from .problems import WikipediaError
 from .site import Site
@@ -21,12 +24,26 @@ from .unit_facts import UnitOptions, write_unit
 from .work_folder import WorkFolder, identify, writing_unit
 from .workers import Progress, Task, run_tasks
 
-__all__ = ["build_from_wikipedia", "check_output", "default_work_folder", "do_unit", "item_units"]
+__all__ = [
+    "build_from_wikipedia",
+    "check_output",
+    "default_work_folder",
+    "do_unit",
+    "item_units",
+    "wikipedia_address",
+]
 
 # Bytes of a dump that are one unit of work; a run that was killed repeats the units that it was in.
 _UNIT_BYTES = 24_000_000
 # Bytes that one byte of a compressed dump becomes when it is unpacked, about.
 _UNPACKED = 4.5
+# The address of a main page: its title, which may hold slashes, comes after a name that wikis have for that place, or
+# after the last slash, or as an argument of the wiki's program.
+_MAIN_PAGE = re.compile(
+    r"(?:(?P<scheme>https?):)?//(?P<host>[^/?#{}]+)"
+    r"(?P<path>/(?:[^?#{}]*/)?(?:wiki|index\.php)/|/(?:[^?#{}]*/)?|/[^?#{}]*\?title=)[^?#&={}]+"
+)
+_WIKIMEDIA = re.compile(r".*\.wik(?:ibooks|idata|imedia|inews|ipedia|iquote|isource|iversity|ivoyage|tionary)\.org")
 # Bytes of a dump, compressed, of an article and what lies between it and the next: a rule of thumb for the sample.
 _BYTES_OF_ARTICLE = 3000
 
@@ -77,17 +94,15 @@ def build_from_wikipedia(
         raise WikipediaError("there is no dump to read")
     if len({os.path.realpath(path) for path in files}) < len(files):
         raise WikipediaError(f"{files[0]}: a file of the dump is given twice")
-    check_output(out)
+    place = Path(work_dir) if work_dir is not None else default_work_folder(out)
+    check_output(out, place)
     processes = workers or os.cpu_count() or 1
     site = _site(files[0], language)
     language = site.language
     inputs = [identify(path) for path in files]
     size = sum(file.bytes for file in inputs)
     sampled = min(1.0, SAMPLED_ARTICLES * _BYTES_OF_ARTICLE / max(size, 1))
-    work = WorkFolder(
-        Path(work_dir) if work_dir is not None else default_work_folder(out),
-        {"dump": inputs, "limit": limit, "language": language},
-    )
+    work = WorkFolder(place, {"dump": inputs, "limit": limit, "language": language})
     tell = stage or (lambda step: None)
     with work.held():
         work.remove_unfinished()
@@ -101,11 +116,12 @@ def build_from_wikipedia(
             if not work.is_done(name):
                 tasks.append(Task(str(page_props), (work.path, name, write_props, (Path(page_props),))))
         if wikidata is not None:
-            parts = item_units(Path(wikidata))
+            # A work folder that was kept may have items of another wiki, which earlier releases took by the language.
+            parts = {f"{site.sitelinks}-{name}": unit for name, unit in item_units(Path(wikidata)).items()}
             beside["items"] = list(parts)
             for name, unit in parts.items():
                 if not work.is_done(name):
-                    tasks.append(Task(str(wikidata), (work.path, name, _items, (unit, language))))
+                    tasks.append(Task(str(wikidata), (work.path, name, _items, (unit, language, site.sitelinks))))
         _read(work, names, units, tasks, UnitOptions(site, sampled, limit), processes, tell)
         provenance = {
             "dump": [file._asdict() for file in inputs],
@@ -127,6 +143,12 @@ def build_from_wikipedia(
         report = build_base(out, work, [name for name in names if work.is_done(name)], beside, options, tell)
         if work_dir is None:
             work.remove()
+    if wikidata is not None and not report["read"]["items"]:
+        warnings.warn(
+            f"{wikidata}: no item in it has an article in {site.sitelinks}, so it gave nothing; is it the dump of "
+            "Wikidata, and this that wiki's?",
+            stacklevel=2,
+        )
     return report
 
 
@@ -143,7 +165,7 @@ def _site(path: Path, language: str | None) -> Site:
         WikipediaError: When it is of another language than was asked for.
     """
     site = dumps.read_site(path)
-    if language is None or site.language == language:
+    if language is None or site.language == language or (site.described and site.sitelinks == database_of(language)):
         return site
     if site.described:
         raise WikipediaError(
@@ -153,24 +175,45 @@ def _site(path: Path, language: str | None) -> Site:
     return replace(site, language=language)
 
 
-def _url_template(site: Site) -> str:
-    """Where readers find a page: beside the main page, for a wiki that says where that is."""
-    place, wiki, _ = site.base.rpartition("/wiki/")
-    if not wiki or "{" in place:
-        return f"https://{site.language}.wikipedia.org/wiki/{{entity}}"
-    return f"https://{place.partition('://')[2]}/wiki/{{entity}}"
+def wikipedia_address(database: str) -> str:
+    """Where readers find an article of the Wikipedia of a database, such as ``enwiki``, by its name."""
+    return f"https://{database.removesuffix('wiki').replace('_', '-')}.wikipedia.org/wiki/{{entity}}"
 
 
-def check_output(out: Path) -> None:
+def _url_template(site: Site) -> str | None:
+    """Where readers find a page: beside the main page; None where its address does not show how pages' are made.
+
+    A dump that says nothing of its wiki is one of Wikipedia.
+    """
+    if not site.base:
+        return wikipedia_address(database_of(site.language))
+    found = _MAIN_PAGE.fullmatch(site.base)
+    if found is None:
+        return None
+    # Older dumps of Wikimedia's wikis have addresses from before they were encrypted.
+    scheme = "https" if _WIKIMEDIA.fullmatch(found["host"]) else found["scheme"] or "https"
+    return f"{scheme}://{found['host']}{found['path']}{{entity}}"
+
+
+def check_output(out: Path, work: Path) -> None:
     """Find out before the work of hours that its end would fail.
 
+    Args:
+        out: The folder of the knowledge base.
+        work: The folder of finished work.
+
     Raises:
-        WikipediaError: When DuckDB is not installed.
+        WikipediaError: When DuckDB is not installed, or cannot have a file in the work folder.
         NotADirectoryError: When the output is a file.
     """
     if find_spec("duckdb") is None:
         raise WikipediaError(
             "merging the facts of a dump takes DuckDB, which is not installed: pip install 'hf-corefel[wikipedia]'"
+        )
+    if "?" in os.path.abspath(work):
+        raise WikipediaError(
+            f"{work}: DuckDB, which merges the facts there, cannot write where a path has a question mark; name "
+            "another --out or --work-dir"
         )
     if os.path.lexists(out) and not out.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, "a knowledge base is saved to a folder, and this is none", str(out))
@@ -183,8 +226,8 @@ def item_units(path: Path) -> dict[str, dumps.Unit]:
     return {f"items-{file.hash}-{number:05d}": unit for number, unit in enumerate(units)}
 
 
-def _items(folder: Path, unit: dumps.Unit, language: str, progress: Callable[[int, int], None]) -> None:
-    write_items(folder, unit, 0, language, progress, only_with_article=True)
+def _items(folder: Path, unit: dumps.Unit, language: str, wiki: str, progress: Callable[[int, int], None]) -> None:
+    write_items(folder, unit, 0, language, progress, wiki=wiki, only_with_article=True)
 
 
 def do_unit(

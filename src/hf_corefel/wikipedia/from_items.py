@@ -10,8 +10,9 @@ from typing import Any
 from ..kb.knowledge_base import KnowledgeBase
 from .base_building import BaseOptions, Stage, Step, build_base
 from .dumps import Unit
-from .from_dump import check_output, default_work_folder, do_unit, item_units
+from .from_dump import check_output, default_work_folder, do_unit, item_units, wikipedia_address
 from .item_facts import write_items
+from .languages import database_of
 from .work_folder import WorkFolder, identify
 from .workers import Task, run_tasks
 
@@ -39,7 +40,7 @@ def build_from_wikidata(
     Args:
         wikidata: The dump, in JSON.
         out: The folder of the knowledge base.
-        language: That of labels, aliases, descriptions and articles.
+        language: That of labels, aliases, descriptions and articles, by the code of its Wikipedia or of its labels.
         workers: Processes that work at once; as many as the machine has cores when None.
         work_dir: Where finished work is kept; ``OUT.work`` when None, and then it is removed at the end.
         max_candidates: How many candidates a surface keeps; None keeps all.
@@ -54,12 +55,10 @@ def build_from_wikidata(
         OSError: When a file cannot be read or written.
     """
     path, out = Path(wikidata), Path(out)
-    check_output(out)
+    place = Path(work_dir) if work_dir is not None else default_work_folder(out)
+    check_output(out, place)
     found = identify(path)
-    work = WorkFolder(
-        Path(work_dir) if work_dir is not None else default_work_folder(out),
-        {"wikidata": found, "language": language},
-    )
+    work = WorkFolder(place, {"wikidata": found, "language": language})
     processes = workers or os.cpu_count() or 1
     tell = stage or (lambda step: None)
     with work.held():
@@ -83,7 +82,7 @@ def build_from_wikidata(
             source="Wikidata",
             workers=processes,
             vectors_of=vectors_of,
-            url_template=f"https://{language}.wikipedia.org/wiki/{{entity}}",
+            url_template=wikipedia_address(database_of(language)),
             provenance={"wikidata": found._asdict(), "language": language},
         )
         report = build_base(out, work, [], {"items": list(units)}, options, tell)

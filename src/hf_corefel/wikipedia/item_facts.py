@@ -13,6 +13,7 @@ from ..kb.short_forms import short_forms
 from .dumps import Unit
 from .page_props import read_qids
 from .problem_counts import ProblemCounts
+from .site import Site
 from .table_files import TableFile
 from .unit_facts import ALIASES, LINK_WEIGHT, LONGEST_SURFACE, PAGES, PLACES_OF_UNIT, TITLE_WEIGHT
 from .wikidata import Item, read_items
@@ -48,6 +49,7 @@ def write_items(
     language: str,
     progress: Callable[[int, int], None],
     *,
+    wiki: str | None = None,
     only_with_article: bool = False,
     as_pages: bool = False,
 ) -> None:
@@ -59,6 +61,7 @@ def write_items(
         number: Which one of them.
         language: Of labels, aliases, descriptions and articles.
         progress: Called now and then with the items read.
+        wiki: Database of the Wikipedia whose articles count; that of the language when None.
         only_with_article: Leave items without an article out.
         as_pages: Also write what `unit_facts.write_unit` writes of pages: an article an item, which is named
             ``wikidata:Q42`` when it has none.
@@ -68,11 +71,13 @@ def write_items(
     pages = _ItemPages(folder, number * PLACES_OF_UNIT) if as_pages else None
     problems = ProblemCounts()
     totals = {"items": 0, "items without label and article": 0, "items that only serve wikis": 0}
-    for item in read_items(unit, language, on_problem=problems.add, only_with_article=only_with_article):
+    site = Site(language=language)
+    found = read_items(unit, language, on_problem=problems.add, only_with_article=only_with_article, wiki=wiki)
+    for item in found:
         totals["items"] += 1
         if totals["items"] % _ROWS_BETWEEN_REPORTS == 0:
             progress(totals["items"], 0)
-        if as_pages and not item.is_entity:
+        if as_pages and not (item.is_entity and site.split_title(item.title or "")[0] == 0):
             totals["items that only serve wikis"] += 1
             continue
         if not item.title and not item.label:

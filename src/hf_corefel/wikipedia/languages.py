@@ -1,4 +1,4 @@
-"""What dumps do not say about wikis and their languages: older namespace names, redirect words, other prefixes.
+"""What dumps do not say about wikis and their languages: databases, older namespace names, redirect words, prefixes.
 
 A dump's head lists the wiki's own namespaces. What stands here is what MediaWiki understands beside them, for the
 largest Wikipedias; for another language the English rules hold.
@@ -18,6 +18,8 @@ __all__ = [
     "OTHER_PROJECTS",
     "REDIRECT_WORDS",
     "UNREAD_SECTIONS",
+    "database_of",
+    "label_language",
 ]
 
 
@@ -41,6 +43,45 @@ LANGUAGE_CODES = word_set("""
     tet tg th ti tig tk tl tly tn to tpi tr trv ts tt tum tw ty tyv udm ug uk ur uz ve vec vep vi vls vo vro wa war wo
     wuu xal xh xmf yi yo yue za zea zgh zh zh-classical zh-min-nan zh-yue zu
     """)
+# Wikipedias whose database is not called by the code of their language, by that code.
+_DATABASES: Mapping[str, str] = {
+    "nb": "nowiki",
+    "be-tarask": "be_x_oldwiki",
+    "cbk": "cbk_zamwiki",
+    "egl": "emlwiki",
+    "gsw": "alswiki",
+    "lzh": "zh_classicalwiki",
+    "nan": "zh_min_nanwiki",
+    "rup": "roa_rupwiki",
+    "sgs": "bat_smgwiki",
+    "vro": "fiu_vrowiki",
+    "yue": "zh_yuewiki",
+}
+# What Wikidata calls the language of labels, where Wikipedias go by another code.
+_LABEL_LANGUAGES: Mapping[str, str] = {
+    "no": "nb",
+    "simple": "en",
+    "als": "gsw",
+    "bat-smg": "sgs",
+    "be-x-old": "be-tarask",
+    "fiu-vro": "vro",
+    "roa-rup": "rup",
+    "zh-classical": "lzh",
+    "zh-min-nan": "nan",
+    "zh-yue": "yue",
+}
+
+
+def database_of(language: str) -> str:
+    """Return the database of the Wikipedia of a language, which Wikidata lists its articles by: ``nowiki`` for nb."""
+    return _DATABASES.get(language, language.replace("-", "_") + "wiki")
+
+
+def label_language(language: str) -> str:
+    """Return the code that Wikidata has labels in the language of a Wikipedia by: ``nb`` for no."""
+    return _LABEL_LANGUAGES.get(language, language)
+
+
 # Prefixes of interwiki links to sister projects and other sites, with their abbreviations.
 OTHER_PROJECTS = word_set("""
     w wikipedia wikt wiktionary s wikisource q wikiquote b wikibooks n wikinews v wikiversity voy wikivoyage c commons d
@@ -66,6 +107,7 @@ NAMESPACE_ALIASES: Mapping[str, Mapping[str, int]] = {
     "ja": {"ファイル": 6, "画像": 6, "カテゴリ": 14},
     "ko": {"파일": 6, "그림": 6, "분류": 14},
     "nl": {"bestand": 6, "afbeelding": 6, "categorie": 14},
+    "nb": {"fil": 6, "bilde": 6, "kategori": 14},
     "no": {"fil": 6, "bilde": 6, "kategori": 14},
     "pl": {"plik": 6, "grafika": 6, "kategoria": 14, "wikipedystka": 2},
     "pt": {"ficheiro": 6, "arquivo": 6, "imagem": 6, "categoria": 14, "usuária": 2},
@@ -95,6 +137,7 @@ LINK_TRAILS: Mapping[str, str] = {
     "hu": "[a-záéíóúöüőűÁÉÍÓÚÖÜŐŰ]+",
     "it": "[a-zàéèíîìóòúù]+",
     "nl": "[a-zäöüïëéèà]+",
+    "nb": "[æøåa-z]+",
     "no": "[æøåa-z]+",
     "pl": "[a-zęóąśłżźćńĘÓĄŚŁŻŹĆŃ]+",
     "pt": "[áâãàéêẽçíòóôõq̃úüűũa-z]+",

@@ -8,6 +8,7 @@ Counts are whole numbers in thousandths of a link, so that sums do not depend on
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -257,7 +258,8 @@ def _source(files: Sequence[Path], schema: pa.Schema) -> str:
     if not files:
         columns = ", ".join(f"NULL::{_SQL_TYPES[field.type]} AS {field.name}" for field in schema)
         return f"(SELECT {columns} WHERE false)"
-    listed = ", ".join("'{}'".format(str(file).replace("'", "''")) for file in files)
+    # DuckDB takes names for patterns of names.
+    listed = ", ".join("'{}'".format(glob.escape(str(file)).replace("'", "''")) for file in files)
     return f"read_parquet([{listed}])"
 
 

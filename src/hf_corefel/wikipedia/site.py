@@ -5,13 +5,14 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from html.entities import html5
 
-from .languages import LANGUAGE_CODES, LINK_TRAILS, NAMESPACE_ALIASES, OTHER_PROJECTS
+from .languages import LANGUAGE_CODES, LINK_TRAILS, NAMESPACE_ALIASES, OTHER_PROJECTS, database_of
 
-__all__ = ["ENGLISH_NAMESPACES", "LONGEST_TITLE", "Site", "Target"]
+__all__ = ["ENGLISH_NAMESPACES", "LONGEST_TITLE", "Site", "Target", "unescaped"]
 
 # Every wiki understands these beside its own names.
 ENGLISH_NAMESPACES: Mapping[int, str] = {
@@ -43,6 +44,9 @@ ENGLISH_NAMESPACES: Mapping[int, str] = {
 _DEFAULT_ALIASES: Mapping[str, int] = {"image": 6, "image talk": 7, "project": 4, "project talk": 5}
 # Marks of writing direction, which titles never have although links often do.
 _DIRECTION_MARKS = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+# A character's name or number in HTML; without the semicolon MediaWiki takes it for text.
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
+_WIKIMEDIA = re.compile(r"([a-z_]+)(?:wiki[a-z]*|wiktionary)")
 _SPACES = re.compile(r"[\s_\u00a0\u1680\u180e\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")
 
 
@@ -92,6 +96,12 @@ class Site:
         numbers |= NAMESPACE_ALIASES.get(self.language, {})
         return numbers | {name.replace("_", " ").lower(): key for key, name in self.namespaces.items() if name}
 
+    @property
+    def sitelinks(self) -> str:
+        """What Wikidata lists this wiki's articles by: its database, or that of the Wikipedia in its language."""
+        known = _WIKIMEDIA.fullmatch(self.database)
+        return self.database if known and known[1].replace("_", "-") in LANGUAGE_CODES else database_of(self.language)
+
     @cached_property
     def _interwiki(self) -> frozenset[str]:
         return LANGUAGE_CODES | OTHER_PROJECTS
@@ -111,8 +121,7 @@ class Site:
         Entities are resolved, white space and underscores become single spaces, marks of direction go, the form is NFC
         and the first letter a capital, unless titles are case-sensitive here.
         """
-        if "&" in title:
-            title = html.unescape(title)
+        title = unescaped(title)
         title = _SPACES.sub(" ", _DIRECTION_MARKS.sub("", title)).strip()
         if not title.isascii():
             title = unicodedata.normalize("NFC", title)
@@ -128,8 +137,7 @@ class Site:
         """Return where a link's target leads; None for what is no title (empty, with ``<``, ``[``, ``{`` ...)."""
         if "%" in written:
             written = _unquoted(written)
-        if "&" in written:
-            written = html.unescape(written)
+        written = unescaped(written)
         title, _, section = written.partition("#")
         title = _SPACES.sub(" ", _DIRECTION_MARKS.sub("", title)).strip()
         if _NO_TITLE.search(title):
@@ -158,6 +166,22 @@ _QUOTED = re.compile("(?:%[0-9a-fA-F]{2})+")
 
 def _unquoted(text: str) -> str:
     return _QUOTED.sub(lambda found: bytes.fromhex(found[0].replace("%", "")).decode("utf-8", "replace"), text)
+
+
+def unescaped(text: str, shown: Callable[[str], str] = str) -> str:
+    """Return a text with characters in place of their names and numbers in HTML.
+
+    Args:
+        text: The text.
+        shown: What to make of each character.
+    """
+
+    def character(found: re.Match[str]) -> str:
+        name = found[0][1:]
+        # Of a name that there is none of, `html.unescape` takes the beginning: "&notes;" would be "¬es;".
+        return shown(html.unescape(found[0])) if name[0] == "#" or name in html5 else found[0]
+
+    return _ENTITY.sub(character, text) if "&" in text else text
 
 
 def _capital(title: str, language: str) -> str:

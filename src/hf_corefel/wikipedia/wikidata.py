@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from .coarse_types import type_by_description, type_with_title
 from .item_classes import CLASSES, NO_ENTITIES
+from .languages import database_of, label_language
 from .problems import OnProblem, Problem, WikipediaError, ignore_problem
 from .units import Unit, lines_of
 
@@ -48,6 +49,7 @@ def read_items(
     *,
     on_problem: OnProblem = ignore_problem,
     only_with_article: bool = False,
+    wiki: str | None = None,
 ) -> Iterator[Item]:
     """Read the items of a Wikidata JSON dump.
 
@@ -55,9 +57,10 @@ def read_items(
         source: ``*-all.json``, packed as bz2, gz or zst, or plain: an array with an item a line, or JSON lines. Or a
             unit of it (`dumps.split`).
         language: Code of the language of labels, aliases and descriptions and of the Wikipedia, such as ``en``.
+        on_problem: Told of lines that are no item, which are left out.
         only_with_article: Passes over items without an article in that Wikipedia before they are parsed, which most of
             the time would go to.
-        on_problem: Told of lines that are no item, which are left out.
+        wiki: Database of that Wikipedia, such as ``enwiki``; that of the language when None.
 
     Yields:
         Items, those without an article or label in that language too. Properties and lexemes are passed over.
@@ -67,7 +70,7 @@ def read_items(
         OSError: When it cannot be read.
     """
     unit = source if isinstance(source, Unit) else Unit(Path(source))
-    wiki = language.replace("-", "_") + "wiki"
+    wiki, language = wiki or database_of(language), label_language(language)
     has_article = f'"{wiki}"'.encode()
     entities = 0
     for where, line in lines_of(unit, on_problem):

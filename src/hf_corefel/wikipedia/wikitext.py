@@ -6,12 +6,12 @@ end, so that what a link shows always stands in the plain text as it is given.
 
 from __future__ import annotations
 
-import html
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from .languages import LANGUAGE_CODES, UNREAD_SECTIONS
-from .site import Site
+from .site import Site, unescaped
 from .templates import NOTHING, expand
 
 __all__ = ["Line", "Link", "Wikitext", "read_wikitext"]
@@ -34,11 +34,12 @@ _EXTERNAL = re.compile(
 _ADDRESS = re.compile(r"(?<!\w)(?:https?|ftp)://[^\s\[\]<>|\x01-\x05]++")
 _VARIANTS = re.compile(r"-\{(?:[\w;=-]{0,40}\|)?([^{}|]*+)\}-")
 _SWITCH = re.compile(r"__[A-Z]{2,40}+__")
-_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
 _SPACE_WITHIN = re.compile(f"({_BEGIN}\\d+{_SHOWN}) ")
-_ATTRIBUTES = re.compile(r"[^\[\]{}|]*\|(?!\|)")
-_CELLS = re.compile(r"\|\|")
-_HEADER_CELLS = re.compile(r"\|\||!!")
+_ATTRIBUTES = re.compile(r"[^\[\]{}|\x01]*\|(?!\|)")
+# What parts cells; a whole link is found first, so that the bars within it part none.
+_LINK = f"{_BEGIN}[^{_BEGIN}{_END}]*+{_END}"
+_CELLS = re.compile(rf"{_LINK}|(\|\|)")
+_HEADER_CELLS = re.compile(rf"{_LINK}|(\|\||!!)")
 _FILE_OPTION = re.compile(
     r"[\d.x ]*+px|(?:alt|link|page|lang|class|upright|thumb|thumbtime|start|end|hochkant|mini|redresse|мини)\s*+=.*"
     r"|thumb|thumbnail|frame|framed|frameless|border|left|right|center|centre|none|upright|baseline|middle|sub|super|top"
@@ -48,6 +49,7 @@ _FILE_OPTION = re.compile(
     r"|граница|обрамить|безрамки|мініатюра|праворуч|ліворуч|mały|prawo|lewo|centruj|miniatyr|höger|vänster",
     re.IGNORECASE | re.DOTALL,
 )
+_SECTION = re.compile(r"(?<!&)#.*", re.DOTALL)  # no number of a character, as in "&#233;"
 _PIPE_TRICK = re.compile(r"^(?:[^:]*:)?(.*?)(?:\s*\([^()]*\))?(?:, .*)?$", re.DOTALL)
 
 
@@ -157,11 +159,11 @@ class _LinkReader:
         if not bar:
             shown = written.strip().lstrip(":")
             if target.title and target.namespace == 0 and not target.interwiki:
-                shown = shown.partition("#")[0].replace("_", " ")
+                shown = _SECTION.sub("", shown).replace("_", " ")
         elif label:
             shown = label
         else:
-            trick = _PIPE_TRICK.match(written.partition("#")[0].strip())
+            trick = _PIPE_TRICK.match(_SECTION.sub("", written).strip())
             shown = trick[1] if trick else written
         shown = (shown + trail).replace("\n", " ")
         if target.namespace or target.interwiki or not target.title or _BEGIN in shown:
@@ -204,9 +206,8 @@ def _cleaned(text: str) -> str:
     return _QUOTES.sub(_quotes, text)
 
 
-def _entity(found: re.Match[str]) -> str:
-    shown = html.unescape(found[0])
-    return " " if shown.isspace() else "" if _MARKS.match(shown) else shown
+def _shown(character: str) -> str:
+    return " " if character.isspace() else "" if _MARKS.match(character) else character
 
 
 def _finished(text: str, targets: list[str]) -> tuple[str, list[Link]]:
@@ -215,7 +216,7 @@ def _finished(text: str, targets: list[str]) -> tuple[str, list[Link]]:
     if "[" in text or "]" in text or "{" in text or "}" in text:
         text = _LEFT_BRACKETS.sub("", text)
     if "&" in text:
-        text = _ENTITY.sub(_entity, text)
+        text = unescaped(text, _shown)
     text = " ".join(text.split())
     if _BEGIN not in text:
         return text, []
@@ -232,6 +233,16 @@ def _finished(text: str, targets: list[str]) -> tuple[str, list[Link]]:
         if surface:
             links.append(Link(surface, targets[int(number)]))
     return "".join([*pieces, text[position:]]), links
+
+
+def _parted(text: str, marks: re.Pattern[str]) -> Iterator[str]:
+    """Yield what stands between the marks that a pattern finds as its group."""
+    position = 0
+    for found in marks.finditer(text):
+        if found[1]:
+            yield text[position : found.start()]
+            position = found.end()
+    yield text[position:]
 
 
 class _LineReader:
@@ -287,7 +298,7 @@ class _LineReader:
             self.add(stripped[2:], "cell" if self.tables else "paragraph")
         elif not stripped.startswith("|-"):
             cells = _HEADER_CELLS if stripped[0] == "!" else _CELLS
-            for cell in cells.split(stripped[2 if stripped[1:2] == "+" else 1 :]):
+            for cell in _parted(stripped[2 if stripped[1:2] == "+" else 1 :], cells):
                 attributes = _ATTRIBUTES.match(cell)
                 self.add(cell[attributes.end() :] if attributes else cell, "cell")
 
