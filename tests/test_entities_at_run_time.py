@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hf_corefel import CorefELModel, CorefELPipeline, CorefELProcessor
+from hf_corefel import CorefELModel, CorefELPipeline, CorefELProcessor, KnowledgeBase
+from hf_corefel.candidates import ComposedKnowledgeBase
 from hf_corefel.kb.entity_vectors import fit_projection, projects_from
 from hf_corefel.pipeline_corefel import load_pipeline
 
@@ -55,3 +56,16 @@ def test_only_a_map_from_the_own_encoder_is_taken(folder: Path, tiny_folder: Pat
     # A knowledge base from elsewhere may have been made for another encoder of the same width.
     other = CorefELProcessor.from_pretrained(folder).knowledge_base
     assert load_pipeline(tiny_folder, knowledge_base=other).processor.knowledge_base.vectorizer is None
+
+
+@pytest.mark.parametrize("how", ["merged", "composed"])
+def test_lazy_vectors_beside_given_ones_are_of_the_models_kind(folder: Path, how: str, tmp_path: Path) -> None:
+    model, own = load_pipeline(folder), CorefELProcessor.from_pretrained(folder).knowledge_base
+    given = KnowledgeBase.build([("lamp", [("Lamp", 1.0)])], vectors={"Lamp": own.vector_for("Moss_(moon)")})
+    lazy = KnowledgeBase.build([("oslo", [("Oslo", 1.0)])], descriptions={"Oslo": "a city"}, lazy_vectors=True)
+    both = KnowledgeBase.merge(given, lazy) if how == "merged" else ComposedKnowledgeBase([given, lazy])
+    both.save_pretrained(tmp_path / "both")
+    kb = load_pipeline(folder, knowledge_base=tmp_path / "both").processor.knowledge_base
+    expected = model.processor.knowledge_base.vectorizer(["Oslo"], ["a city"])[0]
+    np.testing.assert_allclose(kb.vector_for("Oslo"), expected, atol=0.05 * np.abs(expected).max())
+    np.testing.assert_allclose(kb.vector_for("Lamp"), given.vector_for("Lamp"))

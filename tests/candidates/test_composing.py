@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import doctest
 import math
+import pickle
 from collections.abc import Mapping
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hf_corefel import Candidate, Document, KnowledgeBase
-from hf_corefel.candidates import ComposedKnowledgeBase, Part, Proposals, QuerySpans, fit_offset
+from hf_corefel.candidates import (
+    BACKENDS,
+    ComposedKnowledgeBase,
+    NamedEntities,
+    Part,
+    Proposals,
+    QuerySpans,
+    fit_offset,
+    open_knowledge_base,
+)
 
 SURFACES = ["a", "b", "c"]
 TEXT = Document("a b c")
@@ -61,6 +72,12 @@ def test_an_entity_is_the_first_stores_and_ids_stay_when_a_store_grows() -> None
 def test_stores_of_other_widths_and_first_parts_without_entities_are_refused() -> None:
     with pytest.raises(ValueError, match="2 and 3 wide"):
         ComposedKnowledgeBase([table(FIRST), table(SECOND, width=3)])
+
+    lazy = KnowledgeBase.build([("d", [("L", 1.0)])], lazy_vectors=True)
+    kb = ComposedKnowledgeBase([lazy, table(FIRST)])
+    assert kb.vector_size == 2 and kb.vectors([kb.entity_id("X")]).shape == (1, 2)
+    with pytest.raises(ValueError, match="made by a model's encoder when they are needed"):
+        kb.vectors([kb.entity_id("L")])
 
     class Bare:
         def propose(self, document: Document, spans: QuerySpans, limit: int) -> Proposals:
@@ -125,6 +142,58 @@ def test_candidates_by_name() -> None:
     found = Proposals.of([listed, [], [Candidate("A", 0.1)]], 2)
     assert found.names == ("B", "A") and found.entity_ids.tolist() == [[-2, -3], [-1, -1], [-3, -1]]
     assert np.allclose(found.scores, [[0.7, 0.2], [0, 0], [0.1, 0]])
+
+
+class Failing(NamedEntities):
+    """A part that cannot be saved."""
+
+    backend = "failing-part"
+    vector_size = 2
+
+    def propose(self, document: Document, spans: QuerySpans, limit: int) -> Proposals:
+        return Proposals.none(len(spans), limit)
+
+    def save_pretrained(self, folder: str | Path) -> None:
+        raise OSError("the disk is full")
+
+    @classmethod
+    def from_pretrained(cls, folder: str | Path) -> Failing:
+        return cls()
+
+
+def entities_of(folder: Path) -> list[list[str]]:
+    return [list(part.source.entities()) for part in open_knowledge_base(folder).parts]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("registered", [False, True])
+def test_a_folder_keeps_what_it_has_when_a_part_cannot_be_saved(
+    registered: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = table(FIRST), table(SECOND)
+    ComposedKnowledgeBase([first, second]).save_pretrained(tmp_path)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    if registered:
+        monkeypatch.setitem(BACKENDS._items, "failing-part", Failing)
+    with pytest.raises(OSError if registered else ValueError, match=r"disk is full|cannot be saved"):
+        ComposedKnowledgeBase([second, Failing()]).save_pretrained(tmp_path)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    assert entities_of(tmp_path) == [["X", "Y"], ["X", "Z"]]
+
+
+def test_saved_in_place_parts_stay_where_they_are_and_old_ones_go(tmp_path: Path) -> None:
+    ComposedKnowledgeBase([table(FIRST), table(SECOND)]).save_pretrained(tmp_path)
+    opened = open_knowledge_base(tmp_path)
+    assert isinstance(opened, ComposedKnowledgeBase)
+    first, second = (part.source for part in opened.parts)
+    second.add("W", ["w"])  # type: ignore[attr-defined]
+    ComposedKnowledgeBase([second, first]).save_pretrained(tmp_path)
+    assert entities_of(tmp_path) == [["W", "X", "Z"], ["X", "Y"]]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["0", "1", "kb_config.json"]
+    assert "W" in pickle.loads(pickle.dumps(second))
+    for _ in range(2):
+        ComposedKnowledgeBase([table(SECOND)]).save_pretrained(tmp_path)
+        assert entities_of(tmp_path) == [["X", "Z"]]
+        assert len(list(tmp_path.iterdir())) == 2
 
 
 @pytest.mark.parametrize("module", ["composed", "dense", "proposals"])

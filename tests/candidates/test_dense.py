@@ -171,6 +171,24 @@ def test_entities_that_are_added_and_removed_are_searched_as_they_are_now() -> N
     assert nearest([0, 1, 0, 0]) == "C"
 
 
+def test_an_entity_that_gets_another_vector_is_searched_by_that() -> None:
+    kb = KnowledgeBase.build([("Oslo", [("Oslo", 1.0)])], vectors=(["Oslo", "Bergen"], np.eye(2)))
+    retriever = DenseRetriever(kb, SpanProjection(np.eye(2), [0, 0], np.eye(2), [0, 0], [10.0]))
+    place = np.array([[0, 8]])
+    spans = QuerySpans(place, place, np.array([[0.1, 0.9]], dtype=np.float32))
+
+    def nearest() -> str:
+        return kb.entity_name(int(retriever.propose(Document("the town"), spans, limit=1).entity_ids[0, 0]))
+
+    assert nearest() == "Bergen"
+    kb.add("Bergen", vector=[1.0, 0.0])
+    kb.add("Oslo", vector=[0.1, 0.9])
+    assert nearest() == "Oslo"
+    built = retriever._built
+    kb.add("Oslo", ["the town"])
+    assert nearest() == "Oslo" and retriever._built is built
+
+
 def test_what_does_not_fit_is_refused(dense: ComposedKnowledgeBase, annotate: CorefELPipeline, tmp_path: Path) -> None:
     kb = dense.stores[0]
     with pytest.raises(ValueError, match="gives vectors of 7 numbers, the store's have 8"):

@@ -133,6 +133,19 @@ def test_removing_an_entity(kb: KnowledgeBase) -> None:
     assert (kb.candidates("Köln"), sizes(kb)) == ([], (4, 2, 3))
 
 
+def test_removing_many_is_removing_one_by_one(kb: KnowledgeBase) -> None:
+    kb.add("Third", ["Cologne", "third"])
+    single, gone = KnowledgeBase.merge(kb), ["Cologne", "Third", "Cologne"]
+    for entity in gone[:2]:
+        single.remove(entity)
+    with pytest.raises(KnowledgeBaseError, match="entity 'Fourth' is not in the knowledge base"):
+        kb.remove_all([*gone, "Fourth"])
+    assert "Cologne" in kb
+    kb.remove_all(gone)
+    assert kb.content_fingerprint == single.content_fingerprint
+    assert sizes(kb) == sizes(single)
+
+
 def test_removing_a_surface(kb: KnowledgeBase) -> None:
     kb.add("New", ["new"])
     for surface in (" Köln ", "new"):

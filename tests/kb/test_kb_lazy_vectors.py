@@ -175,6 +175,22 @@ def test_a_projection_from_elsewhere(tmp_path: Path) -> None:
             wrong.with_vectors_of(PROJECTION)
 
 
+def test_a_projection_from_elsewhere_for_those_without_vectors(tmp_path: Path) -> None:
+    own = np.arange(SIZE)
+    build(projection=None, vectors={"C": own}).save_pretrained(tmp_path)
+    kb = KnowledgeBase.from_pretrained(tmp_path)
+    adopted = kb.with_vectors_of(PROJECTION)
+    for other in (adopted, pickle.loads(pickle.dumps(adopted))):
+        other.vectorizer = maker = Maker()
+        np.testing.assert_allclose(by_name(other)[2], own, atol=0.02)
+        assert sorted(maker.asked[0] if maker.asked else ["A", "B", "D", "E"]) == ["A", "B", "D", "E"]
+    fill_vectors(adopted, Maker())
+    assert KnowledgeBase.from_pretrained(tmp_path).has_vector(np.arange(5)).all()
+    wider = build(projection=None, vectors={"C": np.ones(SIZE + 1)})
+    with pytest.raises(KnowledgeBaseError, match=f"of {SIZE} numbers, those here have {SIZE + 1}"):
+        wider.with_vectors_of(PROJECTION)
+
+
 @pytest.mark.parametrize("made", [np.zeros((1, SIZE)), np.full((5, SIZE), np.nan), np.zeros((5, 2))])
 def test_what_a_vectorizer_must_not_give(folder: Path, made: np.ndarray) -> None:
     kb = KnowledgeBase.from_pretrained(folder)

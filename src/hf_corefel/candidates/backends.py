@@ -15,12 +15,13 @@ from ..utils.files import whole_file
 from ..utils.json_files import read_json_object
 from ..utils.registry import Registry
 from .errors import KnowledgeBaseError
-from .hub import CONFIG_FILE, DEFAULT_BACKEND, HubAccess, find_folder
+from .hub import CONFIG_FILE, DEFAULT_BACKEND, HubAccess, find_folder, saved_place
 from .protocols import EntityStore, KnowledgeBackend
 
 __all__ = [
     "BACKENDS",
     "DEFAULT_BACKEND",
+    "backend_of",
     "check_backend",
     "open_knowledge_base",
     "open_source",
@@ -139,15 +140,24 @@ def check_backend(source: Any) -> str:
     return name
 
 
+def backend_of(source: Any) -> str:
+    """Return the name of the backend that a saved source is opened by; see `check_backend` for what is refused."""
+    # What inherits from the alias table and says nothing else is one.
+    default = isinstance(source, BACKENDS[DEFAULT_BACKEND]) and source.backend == DEFAULT_BACKEND
+    return DEFAULT_BACKEND if default else check_backend(source)
+
+
 def save_knowledge_base(source: Any, folder: str | Path) -> None:
     """Save a knowledge base, or a part of one, so that `open_knowledge_base` finds its class.
+
+    Args:
+        source: The knowledge base.
+        folder: Where; that of a model stands for its knowledge base, as in `open_knowledge_base`.
 
     Raises:
         ValueError: When that would find none, or another one.
     """
-    # What inherits from the alias table and says nothing else is one.
-    default = isinstance(source, BACKENDS[DEFAULT_BACKEND]) and source.backend == DEFAULT_BACKEND
-    name = DEFAULT_BACKEND if default else check_backend(source)
+    folder, name = saved_place(folder), backend_of(source)
     source.save_pretrained(folder)
     written = read_backend_config(folder)["backend"]
     if written != name:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import os
+import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,14 +14,18 @@ from typing import Any, Self
 import numpy as np
 
 from ..documents import Document
-from .backends import open_source, read_backend_config, save_knowledge_base, write_backend_config
+from ..utils.files import locked
+from .backends import backend_of, open_source, read_backend_config, save_knowledge_base, write_backend_config
 from .entity_facts import canonical_name, entity_of, entity_type
 from .errors import KnowledgeBaseError
-from .hub import CONFIG_FILE
+from .hub import CONFIG_FILE, saved_place
 from .proposals import Proposals, QuerySpans
 from .protocols import CandidateSource, EntityStore, SurfaceSource
 
 __all__ = ["ComposedKnowledgeBase", "Part", "fit_offset"]
+
+# Seconds that a writer waits for another one.
+_WAIT = 600.0
 
 
 @dataclass(frozen=True)
@@ -90,7 +97,8 @@ class ComposedKnowledgeBase:
 
     Raises:
         TypeError: When the first is no store.
-        ValueError: When there is none, or stores have vectors of different widths.
+        ValueError: When there is none, or stores have vectors of different widths. One whose vectors are lazy and have
+            no width yet goes with any: the pipeline has them made as wide as the model's.
     """
 
     backend = "composed"
@@ -102,7 +110,7 @@ class ComposedKnowledgeBase:
         if not isinstance(self.parts[0].source, EntityStore):
             raise TypeError(f"parts: the first, {type(self.parts[0].source).__name__}, must be an EntityStore as well")
         self.stores: list[EntityStore] = [part.source for part in self.parts if isinstance(part.source, EntityStore)]
-        widths = {store.vector_size for store in self.stores}
+        widths = {store.vector_size for store in self.stores if not _has_no_width_yet(store)}
         if len(widths) > 1:
             raise ValueError(f"parts: their entity vectors are {' and '.join(map(str, sorted(widths)))} wide")
 
@@ -111,7 +119,7 @@ class ComposedKnowledgeBase:
     @property
     def vector_size(self) -> int:
         """D, the width of the entity vectors."""
-        return self.stores[0].vector_size
+        return max(store.vector_size for store in self.stores)
 
     def __contains__(self, entity: object) -> bool:
         return any(entity in store for store in self.stores)
@@ -146,7 +154,15 @@ class ComposedKnowledgeBase:
         found = np.zeros((*joint.shape, self.vector_size), dtype=np.float32)
         for number, vectors in enumerate(give):
             own = (joint >= 0) & (joint % len(self.stores) == number)
-            found[own] = vectors(joint[own] // len(self.stores))
+            if not own.any():
+                continue
+            made = vectors(joint[own] // len(self.stores))
+            if made.shape[-1] != self.vector_size:
+                raise ValueError(
+                    f"vectors: those of {self.stores[number]!r} are made by a model's encoder when they are needed; "
+                    "read documents with load_pipeline(knowledge_base=...)"
+                )
+            found[own] = made
         return found
 
     def vector_for(self, name: str) -> np.ndarray:
@@ -247,17 +263,38 @@ class ComposedKnowledgeBase:
     # Loading and saving -----------------------------------------------------------------------------------
 
     def save_pretrained(self, folder: str | Path) -> None:
-        """Write a folder with one folder for each part.
+        """Write a folder with one folder for each part; one that is open from here may be saved here again.
+
+        What is saved here already stays whole: each part is written to a folder of its own, the configuration then
+        names the new ones in one step, and those that it named before are removed. Only a part that was opened from a
+        folder in this one stays there, as whoever saves it alone would.
 
         Raises:
-            ValueError: When no loader would find a part's class.
+            ValueError: When no loader would find a part's class; nothing was written then.
         """
-        folder = Path(folder)
-        described = []
-        for number, part in enumerate(self.parts):
-            save_knowledge_base(part.source, folder / str(number))
-            described.append({"folder": str(number), "offset": part.offset, "below": part.below})
-        write_backend_config(folder, self.backend, parts=described)
+        for part in self.parts:
+            backend_of(part.source)
+        folder = saved_place(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        # Without the lock, another process would take the same free names.
+        with locked(folder / "parts", timeout=_WAIT):
+            before = _saved_names(folder) or []
+            names = _part_names(folder, [part.source for part in self.parts])
+            new = [name for name in names if not os.path.lexists(folder / name)]
+            described = [
+                {"folder": name, "offset": part.offset, "below": part.below}
+                for part, name in zip(self.parts, names, strict=True)
+            ]
+            try:
+                # Parts that stay go last: before them, an error leaves all as it was.
+                for part, name in sorted(zip(self.parts, names, strict=True), key=lambda pair: pair[1] not in new):
+                    save_knowledge_base(part.source, folder / name)
+                write_backend_config(folder, self.backend, parts=described)
+            finally:
+                # Whether the last step was taken or not, the configuration that is there says which are needed.
+                needed = _saved_names(folder)
+                if needed is not None:
+                    _remove(folder, [name for name in (*before, *new) if name not in needed])
 
     @classmethod
     def from_pretrained(cls, folder: str | Path) -> Self:
@@ -274,7 +311,7 @@ class ComposedKnowledgeBase:
         for number, each in enumerate(described):
             try:
                 place, offset, below = str(each["folder"]), float(each["offset"]), each["below"]
-                if Path(place).name != place or place in ("", ".."):
+                if not _is_inside(place):
                     raise ValueError(f"{place!r} is no name of a folder in it")
                 store: Any = parts[0].source if parts else None
                 parts.append(Part(open_source(Path(folder) / place, store), offset, below))
@@ -287,6 +324,47 @@ class ComposedKnowledgeBase:
             except ValueError as error:
                 raise KnowledgeBaseError(f"{path}: field 'parts'[{number}]: {error}") from error
         return cls(parts)
+
+
+def _saved_names(folder: Path) -> list[str] | None:
+    """The folders of the parts that a composed knowledge base has there; None when its configuration is unreadable."""
+    if not os.path.lexists(folder / CONFIG_FILE):
+        return []
+    try:
+        config = read_backend_config(folder)
+    except KnowledgeBaseError:
+        return None
+    parts = config.get("parts") if config["backend"] == ComposedKnowledgeBase.backend else None
+    named = [each.get("folder") for each in parts if isinstance(each, dict)] if isinstance(parts, list) else []
+    return [name for name in named if isinstance(name, str) and _is_inside(name)]
+
+
+def _part_names(folder: Path, sources: Sequence[Any]) -> list[str]:
+    """Where each part goes: where it was opened from, if that is in the folder; else to a name that is free there."""
+    names: list[str] = []
+    for number, source in enumerate(sources):
+        home = getattr(source, "saved_folder", None)
+        if isinstance(home, Path) and home.parent.resolve() == folder.resolve() and home.name not in names:
+            names.append(home.name)
+            continue
+        possible = (f"{number}.{again}" if again else str(number) for again in itertools.count())
+        names.append(next(name for name in possible if name not in names and not os.path.lexists(folder / name)))
+    return names
+
+
+def _remove(folder: Path, names: Iterable[str]) -> None:
+    for name in names:
+        # What another process holds open on Windows stays; nothing names it any more.
+        shutil.rmtree(folder / name, ignore_errors=True)
+
+
+def _is_inside(name: str) -> bool:
+    """Whether a name is that of a folder directly inside another."""
+    return Path(name).name == name and name not in ("", "..")
+
+
+def _has_no_width_yet(store: EntityStore) -> bool:
+    return store.vector_size == 0 and bool(getattr(store, "lazy_vectors", False))
 
 
 def _is_late(source: CandidateSource) -> bool:

@@ -24,7 +24,11 @@ _OPTIONS = ("index", "most", "least", "nothing")
 
 
 class EnumeratedStore(EntityStore, Protocol):
-    """A store that can be searched: it says which of its ids have a vector of their own."""
+    """A store that can be searched: it says which of its ids have a vector of their own.
+
+    One whose entities may go or get other vectors has numbers ``num_entities`` and ``vector_changes``, as
+    `hf_corefel.kb.KnowledgeBase` has them: the index is made anew when one of them changes.
+    """
 
     @property
     def num_ids(self) -> int:
@@ -158,7 +162,8 @@ class DenseRetriever:
 
     def _index(self) -> VectorIndex:
         """The index of what the store holds now."""
-        version = (self.store.num_ids, getattr(self.store, "num_entities", None))
+        store = self.store
+        version = (store.num_ids, *(getattr(store, name, None) for name in ("num_entities", "vector_changes")))
         if self._built is None or self._built[0] != version:
             ids = self.store.ids_with_vectors()
             self._built = version, build_index(ids, unit_vectors(self.store.vectors(ids)), self.index)

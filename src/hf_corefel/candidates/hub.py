@@ -11,7 +11,7 @@ from typing import Any, TypedDict, Unpack
 from ..utils.json_files import read_json_object
 from .errors import KnowledgeBaseError
 
-__all__ = ["CONFIG_FILE", "DEFAULT_BACKEND", "KNOWLEDGE_BASE_FOLDER", "HubAccess", "find_folder"]
+__all__ = ["CONFIG_FILE", "DEFAULT_BACKEND", "KNOWLEDGE_BASE_FOLDER", "HubAccess", "find_folder", "saved_place"]
 
 # What says of a folder that it is a knowledge base, and of which backend.
 CONFIG_FILE = "kb_config.json"
@@ -56,6 +56,15 @@ def find_folder(name: str | Path, **given: Unpack[HubAccess]) -> Path:
     folder = Path(name, subfolder) if subfolder else Path(name)
     if isinstance(name, str) and not os.path.lexists(name) and _REPOSITORY.fullmatch(name):
         folder = _download(name, subfolder, options)
+    return saved_place(folder)
+
+
+def saved_place(folder: str | Path) -> Path:
+    """Return where the knowledge base of a folder lies: in it, or in the folder that a model keeps its own in.
+
+    Opening and saving ask the same, so that what is opened by a model's folder is saved where it was.
+    """
+    folder = Path(folder)
     inside = folder / KNOWLEDGE_BASE_FOLDER
     return inside if not (folder / CONFIG_FILE).is_file() and (inside / CONFIG_FILE).is_file() else folder
 

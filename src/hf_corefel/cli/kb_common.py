@@ -117,8 +117,7 @@ def model_vectorizer(
         loaded = CorefELModel.from_pretrained(name, trust_remote_code=trust).eval()
         loaded.check_weights()
         encoder: Any = loaded.encoder
-        if kb.lazy_vectors and not kb.vector_size:
-            kb = with_own_vectors(kb, loaded, None, options_beside(loaded, {}))
+        kb = with_own_vectors(kb, loaded, None, options_beside(loaded, {}))
         name, options = place_of("tokenizer_config.json", name, HubOptions())
         tokenizer = load_tokenizer(name, options, trust_remote_code=trust)
         own = title_vectorizer(encoder.model, tokenizer, kb.projection, batch_size=batch_size, device=device)

@@ -45,6 +45,8 @@ class ChangingKnowledgeBase(SavedKnowledgeBase):
     ) -> int:
         """Adds an entity, or more to one that is known; the next look-up finds it.
 
+        Each call takes longer the more was changed since it was opened: for many use `add_all`.
+
         Args:
             entity: Its name.
             surfaces: What it may be called; or by surface its prior, where `prior` says none.
@@ -155,11 +157,22 @@ class ChangingKnowledgeBase(SavedKnowledgeBase):
     def remove(self, entity: str) -> None:
         """Removes an entity; surfaces that have no other go with it. Its id and name stay readable.
 
+        Each call takes longer the more was changed since it was opened: for many use `remove_all`.
+
         Raises:
             KnowledgeBaseError: When there is no such entity.
         """
+        self.remove_all([entity])
+
+    def remove_all(self, entities: Iterable[str]) -> None:
+        """Removes many entities as `remove` does, all of them or none.
+
+        Raises:
+            KnowledgeBaseError: When one is unknown; nothing was removed then.
+        """
+        listed = [entities] if isinstance(entities, str) else list(entities)
         with self._changes.lock:
-            self._changes.state = edit_remove(self._tables, self._changes.state, entity)
+            self._changes.state = edit_remove(self._tables, self._changes.state, listed)
 
     def remove_surface(self, surface: str) -> None:
         """Removes a surface, however it is written; its entities stay.

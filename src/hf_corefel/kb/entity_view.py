@@ -64,6 +64,11 @@ class EntityView:
         return self._tables.vector_size
 
     @property
+    def vector_changes(self) -> int:
+        """How many vectors were given since it was opened or built: an index of the vectors is old when it grows."""
+        return self._changes.state.vector_changes
+
+    @property
     def provenance(self) -> dict[str, Any]:
         """Where the data come from."""
         return dict(self._tables.provenance)

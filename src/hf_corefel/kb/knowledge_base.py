@@ -315,7 +315,7 @@ class KnowledgeBase(ChangingKnowledgeBase):
             )
         check_metadata(None, projection.info)
         other = type(self)(replace(self.merged()._tables, projection=projection), fallback=self._fallback)
-        other._identities, other._lazy = self._identities, self._lazy
+        self._share_folders(other)
         other.vectorizer = self.vectorizer
         return other
 

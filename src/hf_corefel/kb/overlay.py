@@ -5,7 +5,7 @@ Readers take the state that stands when they begin and need no lock; writers, on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,6 +37,7 @@ class Overlay:
         redirects: By title, the id of the entity that it leads to, where the tables do not say so.
         num_surfaces: How many surfaces with candidates there are more than in the tables.
         num_candidates: How many pairs of surface and entity there are more.
+        vector_changes: How many vectors were given since the tables were made.
     """
 
     names: tuple[str, ...] = ()
@@ -49,6 +50,7 @@ class Overlay:
     redirects: Mapping[str, int] = field(default_factory=dict)
     num_surfaces: int = 0
     num_candidates: int = 0
+    vector_changes: int = 0
     _folded: dict[str, dict[str, list[Any]]] = field(default_factory=dict, compare=False)
 
     @property
@@ -135,6 +137,7 @@ class _Edit:
         self.facts = {name: dict(facts) for name, facts in last.facts.items()}
         self.redirects = dict(last.redirects)
         self.num_surfaces, self.num_candidates = last.num_surfaces, last.num_candidates
+        self.vector_changes = last.vector_changes
 
     def finish(self) -> Overlay:
         return Overlay(
@@ -148,6 +151,7 @@ class _Edit:
             self.redirects,
             self.num_surfaces,
             self.num_candidates,
+            self.vector_changes,
         )
 
     def add(self, addition: Addition) -> None:
@@ -170,6 +174,7 @@ class _Edit:
             self.redirects[title] = known
         if addition.vector is not None:
             self.vectors[known] = addition.vector
+            self.vector_changes += 1
 
     def base_row(self, number: int) -> Row:
         ids, priors = self.tables.aliases.row(number)
@@ -197,14 +202,15 @@ class _Edit:
         number = entity_id - self.tables.num_entities
         return str(self.tables.entities.restore_key(entity_id)) if number < 0 else self.names[number]
 
-    def surfaces_of(self, entity_id: int) -> list[str]:
-        """The surfaces that have an entity among their candidates."""
+    def surfaces_of(self, entity_ids: Set[int]) -> list[str]:
+        """The surfaces that have one of some entities among their candidates."""
         aliases = self.tables.aliases
-        found = [surface for surface, row in self.surfaces.items() if any(entity == entity_id for entity, _ in row)]
-        numbers = {number for number, row in self.rows.items() if any(entity == entity_id for entity, _ in row)}
-        if entity_id < self.tables.num_entities:
+        found = [surface for surface, row in self.surfaces.items() if any(entity in entity_ids for entity, _ in row)]
+        numbers = {number for number, row in self.rows.items() if any(entity in entity_ids for entity, _ in row)}
+        old = [entity_id for entity_id in entity_ids if entity_id < self.tables.num_entities]
+        if old:
             aliases.check()
-            positions = np.flatnonzero(aliases.entity_ids == entity_id)
+            positions = np.flatnonzero(np.isin(aliases.entity_ids, old))
             listed = np.searchsorted(aliases.offsets, positions, side="right") - 1
             numbers |= {number for number in listed.tolist() if number not in self.rows}
         return found + [aliases.surfaces.restore_key(number) for number in sorted(numbers)]
@@ -238,20 +244,22 @@ def edit_add(tables: Tables, last: Overlay, additions: Iterable[Addition]) -> Ov
     return edit.finish()
 
 
-def edit_remove(tables: Tables, last: Overlay, entity: str) -> Overlay:
-    """Removes an entity from all surfaces; a surface that has no other goes with it.
+def edit_remove(tables: Tables, last: Overlay, entities: Iterable[str]) -> Overlay:
+    """Removes entities from all surfaces; a surface that has no other goes with them.
 
     Raises:
         KnowledgeBaseError: When there is no such entity.
     """
-    known = last.entity_id(tables, entity)
-    if known is None:
-        raise KnowledgeBaseError(f"entity {entity!r} is not in the knowledge base")
-    edit = _Edit(tables, last)
+    edit, known = _Edit(tables, last), set()
+    for entity in entities:
+        entity_id = last.entity_id(tables, entity)
+        if entity_id is None:
+            raise KnowledgeBaseError(f"entity {entity!r} is not in the knowledge base")
+        known.add(entity_id)
+        edit.ids.pop(entity, None)
     for surface in edit.surfaces_of(known):
-        edit.set_row(surface, [pair for pair in edit.get_row(surface) if pair[0] != known])
-    edit.ids.pop(entity, None)
-    edit.removed.add(known)
+        edit.set_row(surface, [pair for pair in edit.get_row(surface) if pair[0] not in known])
+    edit.removed |= known
     return edit.finish()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
@@ -12,12 +11,13 @@ from typing import Any, Self, Unpack
 
 import numpy as np
 
+from ..candidates.hub import saved_place
 from .configuration_file import read_config
 from .content import content_fingerprint
 from .errors import KnowledgeBaseError
 from .fallback import Fallback, FallbackIndex
 from .folder import open_folder
-from .hub import HubAccess, find_folder, knowledge_base_card
+from .hub import HubAccess, find_folder
 from .lazy_vectors import LazyVectors
 from .merging import merge_changes
 from .overlay import Overlay
@@ -48,12 +48,13 @@ class SavedKnowledgeBase(KnowledgeBaseView):
         self._opened: Tables | None = None
         self._adopted: tuple[Projection, np.ndarray, np.ndarray] | None = None
         self._saved_fingerprint: str | None = None
-        self._edited: Path | None = None
         self._saved_indexes: dict[Fallback, str] = {}
         self._fingerprint: str | None = None
         self._content_fingerprint: str | None = None
         # By folder, what this object read or wrote there last: anything else there is the work of others.
         self._identities: dict[str, str] = {}
+        # By folder, which object saves it when an edit ends; objects that come from that one share this.
+        self._edited: dict[str, SavedKnowledgeBase] = {}
 
     @classmethod
     def from_pretrained(
@@ -106,7 +107,7 @@ class SavedKnowledgeBase(KnowledgeBaseView):
         Other processes and threads that want to save to the folder wait meanwhile, so that no change is lost.
 
         Args:
-            folder: The folder.
+            folder: The folder; that of a model stands for the model's knowledge base.
             fallback: Takes the place of the one that was saved.
 
         Yields:
@@ -116,17 +117,22 @@ class SavedKnowledgeBase(KnowledgeBaseView):
             KnowledgeBaseError: As `from_pretrained` does.
             OSError: When it cannot be saved. The folder is as before then.
         """
-        folder = Path(folder)
+        folder = saved_place(folder)
         # Says what is wrong with a folder that is none before a lock is put there.
         read_config(folder)
         with writers_lock(folder):
             kb = cls.from_pretrained(folder, fallback=fallback)
-            kb._edited = folder.resolve()
+            kb._edited[_key(folder)] = kb
             try:
                 yield kb
                 kb._write(folder)
             finally:
-                kb._edited = None
+                kb._edited.clear()
+
+    @property
+    def saved_folder(self) -> Path | None:
+        """The folder that it was opened from; None for one that was built."""
+        return self._folder
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Writes the folder that `from_pretrained` opens, with what was added and without what was removed.
@@ -134,17 +140,27 @@ class SavedKnowledgeBase(KnowledgeBaseView):
         The folder changes in one step once all is written and read back: before it holds what it held, also when the
         writing ends half-way. Processes that have an older one open keep theirs, and so does this object.
 
+        Args:
+            folder: The folder; that of a model stands for the model's knowledge base, as in `from_pretrained`.
+
         Raises:
             KnowledgeBaseError: When this object was opened from the folder or saved there, and another process has
-                changed it since, whose work would be lost; or when a file that this object was opened from is damaged.
+                changed it since, whose work would be lost; when another object has the folder open in an `edit` that
+                this one comes from; or when a file that this object was opened from is damaged.
             OSError: When a file cannot be written, or another process is writing the folder for long.
         """
-        folder = Path(folder)
+        folder = saved_place(folder)
+        editing = self._edited.get(_key(folder))
+        if editing is not None and editing is not self:
+            raise KnowledgeBaseError(
+                f"{folder}: KnowledgeBase.edit has it open and saves the object that it gave when the block ends, "
+                "which would undo this; save after the block (edit takes a fallback itself)"
+            )
         # Before others have to wait.
         whole = self.merged()
         whole._index(whole._fallback)
         # Whoever edits the folder holds its lock.
-        with nullcontext() if self._edited == folder.resolve() else writers_lock(folder):
+        with nullcontext() if editing is self else writers_lock(folder):
             self._write(folder, whole)
 
     def push_to_hub(
@@ -157,7 +173,10 @@ class SavedKnowledgeBase(KnowledgeBaseView):
         revision: str | None = None,
         **kwargs: Any,
     ) -> Any:
-        """Uploads what `save_pretrained` writes to a repository of its own, with a card where there is none yet.
+        """Uploads what `save_pretrained` writes to a repository, with a card where there is none yet.
+
+        In a model's repository it takes the place of the model's knowledge base, which is what `from_pretrained` opens
+        by the name of that repository; all else there stays.
 
         Args:
             repo_id: ``organisation/name``; a model repository, made when it does not exist.
@@ -171,28 +190,14 @@ class SavedKnowledgeBase(KnowledgeBaseView):
             The `huggingface_hub.CommitInfo`.
 
         Raises:
-            ValueError: When it must be private and the repository is there already, in public.
+            ValueError: When it must be private and the repository is there already, in public, or when the repository
+                is that of a model without a knowledge base.
         """
-        from huggingface_hub import HfApi
+        from .pushing import push_knowledge_base
 
-        from ..loading.repositories import upload_folder
-
-        with tempfile.TemporaryDirectory() as temporary:
-            self.save_pretrained(temporary)
-            api = HfApi(token=token)
-            if not (api.repo_exists(repo_id) and api.file_exists(repo_id, "README.md")):
-                Path(temporary, "README.md").write_text(knowledge_base_card(self.merged(), repo_id), encoding="utf-8")
-            return upload_folder(
-                temporary,
-                repo_id,
-                private=private,
-                token=token,
-                revision=revision,
-                commit_message=commit_message,
-                delete_patterns=["*.marisa", "*.safetensors"],
-                ignore_patterns=[".*"],
-                **kwargs,
-            )
+        return push_knowledge_base(
+            self, repo_id, commit_message=commit_message, private=private, token=token, revision=revision, **kwargs
+        )
 
     def _write(self, folder: Path, whole: Self | None = None) -> None:
         """Save to a folder whose lock is held; `whole` is this knowledge base with its changes written in."""
@@ -219,7 +224,7 @@ class SavedKnowledgeBase(KnowledgeBaseView):
             return self
         self._tables.check()
         other = type(self)(merge_changes(self._tables, state), fallback=self._fallback)
-        other._identities, other._lazy = self._identities, self._lazy
+        self._share_folders(other)
         return other
 
     def with_vectors_of(
@@ -230,19 +235,27 @@ class SavedKnowledgeBase(KnowledgeBaseView):
         Args:
             projection: From an encoder's vectors to those of the entities.
             mean: float32 [D], of such vectors, for `vectors` of what is no entity here; the projection's offset when
-                None.
+                None. Where some entities have vectors already, it is the mean of those.
             std: float32 [D], their standard deviation; when None, that of vectors that point anywhere.
 
         Raises:
-            KnowledgeBaseError: When vectors are not lazy, or some are there already.
+            KnowledgeBaseError: When vectors are not lazy, there is a projection already, or some vectors are there and
+                have another width.
         """
-        if not self.lazy_vectors or self.vector_size:
+        if not self.lazy_vectors or self.projection is not None:
             raise KnowledgeBaseError(
-                "with_vectors_of: expected a knowledge base with lazy vectors and none yet; use with_projection"
+                "with_vectors_of: expected a knowledge base with lazy vectors and no projection; use with_projection"
+            )
+        if self.vector_size not in (0, projection.vector_size):
+            raise KnowledgeBaseError(
+                f"with_vectors_of: the projection gives vectors of {projection.vector_size} numbers, those here have "
+                f"{self.vector_size}"
             )
         check_metadata(None, projection.info)
+        table = self._tables.vectors
         distribution = projection.distribution(mean, std)
-        table = VectorTable.without_vectors(self._tables.num_entities, *distribution)
+        if self.vector_size == 0:
+            table = VectorTable.without_vectors(self._tables.num_entities, *distribution)
         tables = replace(self._tables, projection=projection, vectors=table)
         other = type(self)(tables, changes=self._changes, fallback=self._fallback, indexes=self._indexes)
         self._share(other)
@@ -253,8 +266,12 @@ class SavedKnowledgeBase(KnowledgeBaseView):
         """Have another object for the same folder know what this one does."""
         for name in ("_folder", "_opened", "_adopted", "_saved_fingerprint", "_saved_indexes", "_fingerprint"):
             setattr(other, name, getattr(self, name))
-        for name in ("_content_fingerprint", "_identities", "_lazy", "vectorizer"):
-            setattr(other, name, getattr(self, name))
+        other._content_fingerprint, other.vectorizer = self._content_fingerprint, self.vectorizer
+        self._share_folders(other)
+
+    def _share_folders(self, other: SavedKnowledgeBase) -> None:
+        """Have another object, also one with other content, know what this one knows of folders."""
+        other._identities, other._edited, other._lazy = self._identities, self._edited, self._lazy
 
     @property
     def fingerprint(self) -> str:
@@ -314,7 +331,8 @@ class SavedKnowledgeBase(KnowledgeBaseView):
     def __reduce__(self) -> tuple[Any, ...]:
         state = None if self._changes.state.empty else self._changes.state
         if self._folder is not None and _read_fingerprint(self._folder) == self._saved_fingerprint:
-            return _reopen, (type(self), str(self._folder), self._fallback, state, self._adopted)
+            known = self._saved_fingerprint
+            return _reopen, (type(self), str(self._folder), self._fallback, state, self._adopted, known)
         # Built here, or the folder is another knowledge base by now.
         return _rebuild, (type(self), self._tables, self._fallback, state)
 
@@ -339,8 +357,14 @@ def _reopen(
     fallback: Fallback,
     state: Overlay | None,
     adopted: tuple[Projection, np.ndarray, np.ndarray] | None,
+    fingerprint: str | None = None,
 ) -> SavedKnowledgeBase:
     kb = cls.from_pretrained(folder, fallback=fallback)
+    if fingerprint is not None and kb._saved_fingerprint != fingerprint:
+        raise KnowledgeBaseError(
+            f"{folder}: it was saved anew since the knowledge base that is unpickled here was opened from it, and ids "
+            "and changes of that one mean nothing now; open the folder again and pickle what that gives"
+        )
     kb._changes.state = state or Overlay()
     return kb if adopted is None else kb.with_vectors_of(*adopted)
 

@@ -39,7 +39,7 @@ from .normal_form import SURFACE_FORM
 from .storage import FALLBACK_TRIE_FILE, checksum_of, sync, write_json, write_tensors, write_trie
 from .tables import FACTS, FALLBACK_FILE, SIZES, Tables, index_fingerprint
 
-__all__ = ["UNFINISHED", "Described", "current_identity", "put_version", "save_folder", "writers_lock"]
+__all__ = ["UNFINISHED", "Described", "current_identity", "is_own_file", "put_version", "save_folder", "writers_lock"]
 
 UNFINISHED = ".unfinished"
 _NAMES_FILE = "names.json"
@@ -48,6 +48,11 @@ _ANY_FILE = re.compile(
 )
 # Seconds that a writer waits for another one.
 WAIT = 600.0
+
+
+def is_own_file(name: str) -> bool:
+    """Return whether a file in the folder of a knowledge base is part of it by its name, whichever version it is of."""
+    return _ANY_FILE.fullmatch(name) is not None
 
 
 @contextmanager
@@ -205,7 +210,7 @@ def _named_files(folder: Path) -> set[str]:
     try:
         return {file.name for file in saved_files(read_config(folder), path).values()}
     except KnowledgeBaseError:
-        return {name for name in os.listdir(folder) if _ANY_FILE.fullmatch(name)}
+        return set(filter(is_own_file, os.listdir(folder)))
 
 
 def _leftover_names(folder: Path) -> set[str]:

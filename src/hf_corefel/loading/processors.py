@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
-from ..candidates import KnowledgeBackend, open_knowledge_base
+from ..candidates import ComposedKnowledgeBase, KnowledgeBackend, open_knowledge_base
 from ..candidates.backends import open_source
 from ..candidates.hub import KNOWLEDGE_BASE_FOLDER
 from ..configuration.processor_settings import SETTINGS_FILE
@@ -59,7 +59,7 @@ def processor_beside(
     elsewhere = replace(options, revision=None, subfolder=None).to_kwargs()
     if isinstance(knowledge_base, str | Path):
         knowledge_base = open_knowledge_base(knowledge_base, **elsewhere)
-    if isinstance(knowledge_base, KnowledgeBase) and knowledge_base.lazy_vectors and not knowledge_base.vector_size:
+    if knowledge_base is not None:
         knowledge_base = with_own_vectors(knowledge_base, model, processor, options)
     if knowledge_base is not None and knowledge_base.vector_size != model.config.entity_vector_size:
         raise ValueError(
@@ -77,17 +77,50 @@ def processor_beside(
     )
 
 
+@overload
 def with_own_vectors(
     knowledge_base: KnowledgeBase,
     model: CorefELModel,
     processor: CorefELProcessor | str | Path | None,
     options: HubOptions,
-) -> KnowledgeBase:
+) -> KnowledgeBase: ...
+
+
+@overload
+def with_own_vectors(
+    knowledge_base: KnowledgeBackend,
+    model: CorefELModel,
+    processor: CorefELProcessor | str | Path | None,
+    options: HubOptions,
+) -> KnowledgeBackend: ...
+
+
+def with_own_vectors(
+    knowledge_base: KnowledgeBackend,
+    model: CorefELModel,
+    processor: CorefELProcessor | str | Path | None,
+    options: HubOptions,
+) -> KnowledgeBackend:
     """Return a knowledge base whose lazy vectors are of the kind of those that came with the model.
+
+    That is so for one without a projection of its own. It stays as it is where nothing is lazy, and where vectors that
+    it has are of another width than the model's. Of a composed one, each part is looked at.
 
     Raises:
         ValueError: When the model's own knowledge base does not say how its encoder makes them.
     """
+    if isinstance(knowledge_base, ComposedKnowledgeBase):
+        given: list[Any] = [part.source for part in knowledge_base.parts]
+        sources = [with_own_vectors(source, model, processor, options) for source in given]
+        if all(new is old for new, old in zip(sources, given, strict=True)):
+            return knowledge_base
+        parts = [replace(part, source=new) for part, new in zip(knowledge_base.parts, sources, strict=True)]
+        return type(knowledge_base)(parts)
+    if not isinstance(knowledge_base, KnowledgeBase) or not knowledge_base.lazy_vectors:
+        return knowledge_base
+    widths = (0, model.config.entity_vector_size)
+    if knowledge_base.projection is not None or knowledge_base.vector_size not in widths:
+        return knowledge_base
     if isinstance(processor, CorefELProcessor):
         own: object = processor.knowledge_base
     else:
