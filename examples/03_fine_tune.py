@@ -84,6 +84,9 @@ def load(arguments: ScriptArguments) -> tuple[CorefELModel, CorefELProcessor]:
         kb = KnowledgeBase.from_pretrained(arguments.knowledge_base) if arguments.knowledge_base else None
         reading = {name: value for name, value in fields.items() if name in READING_FIELDS}
         processor = CorefELProcessor.from_pretrained(arguments.model, knowledge_base=kb, **reading)
+        if "head" in fields:
+            # A calibration belongs to the head that it was fitted for.
+            fields = {"calibration": None, **fields}
         # Fields that change the shape of a weight make it begin anew; transformers names those.
         model = CorefELModel.from_pretrained(arguments.model, ignore_mismatched_sizes=True, **fields)
         if "mention_scopes" in fields:
@@ -145,7 +148,7 @@ def record(
         "commit": git.stdout.strip() or None,
         "seed": training.seed,
         # Of the earlier training too: what the model has seen stays seen.
-        "train_ids": sorted({document.id for document in train if document.id} | set(earlier.pop("train_ids", ()))),
+        "train_ids": sorted({*(str(each.id) for each in train if each.id is not None), *earlier.pop("train_ids", ())}),
         "started_from": earlier or None,
         "trained_on_development": arguments.train_on_all,
         "versions": {name: version(name) for name in ("torch", "transformers", "hf-corefel")},
@@ -165,14 +168,18 @@ def teacher_of(arguments: ScriptArguments, training: CorefELTrainingArguments, t
     """Whom to learn from, once what it says is written down where that is wanted."""
     if arguments.teacher is None or arguments.teacher_cache is None:
         return arguments.teacher_cache or arguments.teacher
-    cache_teacher(
-        LiveTeacher.from_pretrained(arguments.teacher),
-        train,
-        arguments.teacher_cache,
-        temperature=training.distillation_temperature,
-        max_document_words=training.max_document_words,
-        bf16=training.bf16,
-    )
+    teacher = LiveTeacher.from_pretrained(arguments.teacher)
+    teacher.to(training.device)
+    # The other processes wait for the first one for --ddp_timeout seconds, and then find all of it there.
+    with training.main_process_first(local=False, desc="what the teacher says"):
+        cache_teacher(
+            teacher,
+            train,
+            arguments.teacher_cache,
+            temperature=training.distillation_temperature,
+            max_document_words=training.max_document_words,
+            bf16=training.bf16,
+        )
     return arguments.teacher_cache
 
 
@@ -189,13 +196,16 @@ def main() -> None:
     print("gold within reach:", json.dumps(trainer.report_alignment(trainer.train_dataset).to_dict()))
     output = Path(training.output_dir)
     begun = output.is_dir() and get_last_checkpoint(str(output)) is not None
-    trainer.train(resume_from_checkpoint=begun)
-    scores = trainer.evaluate()
+    trainer.train(resume_from_checkpoint=training.resume_from_checkpoint or begun)
     final = output / "final"
     if arguments.half_precision:
         model.to(torch.float16)
-    # Gathers the model where the processes have parts of it, and saves the processor too.
+    # Gathers the model where the processes have parts of it, and saves the processor too. An evaluation would be too
+    # early: --bf16_full_eval leaves the weights in half precision.
     trainer.save_model(str(final))
+    if arguments.half_precision:
+        model.to(torch.float32)
+    scores = trainer.evaluate()
     if not trainer.is_world_process_zero():
         return
     content["development_scores"] = scores

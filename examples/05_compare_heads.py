@@ -39,7 +39,11 @@ def main() -> None:
         # A calibration belongs to the head that it was fitted for.
         model = CorefELModel.from_pretrained(arguments.model, head=head, calibration=None)
         processor = CorefELProcessor.from_pretrained(arguments.model)
-        settings = replace(training, output_dir=str(folder))
+        places = {"output_dir": str(folder)}
+        if getattr(training, "logging_dir", None):
+            # Transformers 4 has made one already, for all.
+            places["logging_dir"] = str(Path(training.logging_dir) / head)
+        settings = replace(training, **places)
         trainer = CorefELTrainer(model, settings, processor, train_dataset=train, eval_dataset=dev)
         trainer.train()
         trainer.save_model()

@@ -131,7 +131,8 @@ def test_evaluating_asks_for_the_scope_of_the_documents(
 
 def test_comparing_heads(run: Callable[..., str], tmp_path: Path, gold: Path, tiny_folder: Path) -> None:
     options = ("--train", gold, "--dev", gold, "--model", tiny_folder, "--output_dir", tmp_path / "heads")
-    options = (*options, "--max_steps", 1, "--use_cpu", "true", "--report_to", "none", "--disable_tqdm", "true")
+    options = (*options, "--max_steps", 1, "--use_cpu", "true", "--disable_tqdm", "true")
+    options = (*options, "--report_to", "tensorboard", "--logging_steps", 1)
     printed = run("05_compare_heads.py", *options, "--per_device_train_batch_size", 1, "--save_strategy", "no")
     rows = [line.split() for line in printed.splitlines()[-5:]]
     assert rows[0] == ["head", "coref_f1", "el_mention_f1", "el_hard_f1"]
@@ -139,6 +140,8 @@ def test_comparing_heads(run: Callable[..., str], tmp_path: Path, gold: Path, ti
     assert all(0.0 <= float(value) <= 1.0 for row in rows[1:] for value in row[1:])
     for head in HEADS:
         assert CorefELModel.from_pretrained(tmp_path / "heads" / head).config.head == head
+    reported = {path.parent for path in (tmp_path / "heads").rglob("events.out.*")}
+    assert len(reported) == len(HEADS), "each in a folder of its own"
 
 
 @pytest.mark.slow

@@ -109,17 +109,29 @@ def test_fine_tuning(
     assert state["global_step"] == 4
     assert [entry["step"] for entry in state["log_history"] if "loss" in entry] == [1, 2, 3, 4]
 
-    # From a checkpoint, with another head and with the development articles.
+    # Or from the one that is named.
+    elsewhere, second = tmp_path / "elsewhere", output / "checkpoint-2"
+    run("03_fine_tune.py", **common, **start, output_dir=elsewhere, max_steps=3, resume_from_checkpoint=second)
+    state = json.loads((elsewhere / "checkpoint-3" / "trainer_state.json").read_text(encoding="utf-8"))
+    assert [entry["step"] for entry in state["log_history"] if "loss" in entry] == [1, 2, 3]
+
+    # From a checkpoint, with another head, for which it is not calibrated, and with the development articles.
     other = tmp_path / "other"
+    saved = json.loads((final / "config.json").read_text(encoding="utf-8"))
+    (final / "config.json").write_text(json.dumps({**saved, "calibration": {"nil_offset": 0.5}}), encoding="utf-8")
     config = json.dumps({"head": "global"})
     own = tmp_path / "own.jsonl"
-    own.write_text(json.dumps({**tiny_documents[0].to_dict(), "id": "mine.0"}) + "\n", encoding="utf-8")
-    options = {"config": config, "documents": own, "max_steps": 1, "train_on_all": True}
+    lines = [json.dumps({**tiny_documents[0].to_dict(), "id": name}) + "\n" for name in ("mine.0", 0, 7)]
+    own.write_text("".join(lines), encoding="utf-8")
+    options = {"config": config, "documents": own, "max_steps": 1, "train_on_all": True, "bf16_full_eval": True}
     run("03_fine_tune.py", **common, **options, model=final, output_dir=other)
-    assert CorefELModel.from_pretrained(other / "final").config.head == "global"
+    trained = CorefELModel.from_pretrained(other / "final").config
+    assert (trained.head, trained.calibration) == ("global", None)
+    weights = load_file(other / "final" / "model.safetensors").values()
+    assert {value.dtype for value in weights} == {torch.float32}, "as they were trained, not as they were evaluated"
     record = json.loads((other / "final" / "training_record.json").read_text(encoding="utf-8"))
     assert record["trained_on_development"] is True
-    assert record["train_ids"] == [*(f"DW_{n}" for n in range(5)), "mine.0"]
+    assert record["train_ids"] == ["0", "7", *(f"DW_{n}" for n in range(5)), "mine.0"]
     assert record["started_from"]["seed"] == 3
 
     # From a teacher too, which is asked once of each text: five articles have three, and one has no gold.
@@ -163,6 +175,36 @@ def test_fine_tuning_through_accelerate(
     assert CorefELModel.from_pretrained(output / "final").config.head == "global"
     arguments = torch.load(output / "checkpoint-1" / "training_args.bin", weights_only=False)
     assert (str(arguments.device), arguments.world_size) == ("cpu", 1)
+
+
+@pytest.mark.slow
+def test_two_processes_fill_one_cache(tmp_path: Path, articles: Path, tiny_folder: Path) -> None:
+    options = {
+        "data_dir": articles,
+        "model": tiny_folder,
+        "teacher": tiny_folder,
+        "teacher_cache": tmp_path / "said",
+        "output_dir": tmp_path / "run",
+        "max_steps": 1,
+        "use_cpu": True,
+        "report_to": "none",
+    }
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
+    command += [
+        str(EXAMPLES / "03_fine_tune.py"),
+        *(part for key, value in options.items() for part in (f"--{key}", str(value))),
+    ]
+    done = subprocess.run(
+        command,
+        env={**os.environ, "PYTHONPATH": str(Path(hf_corefel.__file__).parents[1])},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(list((tmp_path / "said").glob("*.safetensors"))) == 3
+    assert CorefELModel.from_pretrained(tmp_path / "run" / "final").config.head == "global"
 
 
 def test_fine_tuning_needs_something_to_start_from(run: Callable[..., None], tmp_path: Path, articles: Path) -> None:

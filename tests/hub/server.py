@@ -191,10 +191,11 @@ class _Handler(BaseHTTPRequestHandler):
                     raise HubError(422, "BadOid", "the content is not what its name says")
                 self.server.blobs[oid] = body
                 self._send()
-            case [*start, "resolve", revision, _] | [*start, "resolve", revision, _, _]:
-                kind = start[0] if len(start) == 3 else "models"
-                repository = self.server.find(kind, "/".join(start[-2:]), self._token)
-                self._download(repository, revision, "/".join(parts[len(start) + 2 :]))
+            case _ if "resolve" in parts[2:4]:
+                place = parts.index("resolve", 2)
+                kind = parts[0] if place == 3 else "models"
+                repository = self.server.find(kind, "/".join(parts[place - 2 : place]), self._token)
+                self._download(repository, parts[place + 1], "/".join(parts[place + 2 :]))
             case _:
                 raise HubError(404, "EntryNotFound", f"no such path: {self.path}")
 

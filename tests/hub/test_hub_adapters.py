@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from hf_corefel import Document
+
 TEXT = "Anna Berg met Carl Moss in Oslo. Berg praised Moss."
 # What was trained is known by what it says; the adapter is alone in its repository.
 PUSH = """
@@ -72,6 +74,52 @@ def test_publishing_an_adapter_publishes_a_whole_model(
     assert b"library_name: peft" not in files["README.md"]
     assert [flat(result) for result in stranger(LOAD, name="acme/lora-merged", text=TEXT)] == [flat(expected)] * 3
     assert stranger.warnings == []
+
+
+TRAIN = """
+from peft import LoraConfig, get_peft_model
+from hf_corefel import CorefELModel, CorefELPipeline, CorefELProcessor, CorefELTrainer, CorefELTrainingArguments
+
+processor = CorefELProcessor.from_pretrained(given["base"])
+model = CorefELModel.from_pretrained(given["base"])
+adapted = get_peft_model(model, LoraConfig(target_modules=["query", "value"], modules_to_save=["pairs"]))
+arguments = CorefELTrainingArguments(
+    given["output"], max_steps=1, report_to="none", use_cpu=True, hub_model_id=given["name"], save_strategy="no"
+)
+trainer = CorefELTrainer(adapted, arguments, processor, train_dataset=given["documents"])
+trainer.train()
+trainer.push_to_hub()
+trainer.save_model(given["output"] + "/own")
+return CorefELPipeline(model=adapted.eval(), processor=processor)(given["text"])
+"""
+
+
+def test_what_the_trainer_pushes_loads_where_its_base_is_not(
+    hub: Any, client: Any, stranger: Any, tiny_folder: Path, tiny_documents: list[Document], tmp_path: Path
+) -> None:
+    """A folder of one machine is the base; publishing it as a whole model then leaves nothing of the adapter."""
+    base = shutil.copytree(tiny_folder, tmp_path / "base")
+    output, name = tmp_path / "run", "acme/lora-trained"
+    documents = [document.to_dict() for document in tiny_documents]
+    expected = client(TRAIN, base=base, output=output, name=name, documents=documents, text=TEXT)
+    assert not (output / "own" / "base_model").exists(), "only what is pushed has it"
+    base.rename(tmp_path / "elsewhere")
+    (output / "base_model").rename(tmp_path / "gone")
+    files = hub.repository(name).files()
+    assert {"adapter_config.json", "base_model/model.safetensors", "processor_config.json"} <= set(files)
+    call = f'annotate = load_pipeline("{name}")'
+    assert call in files["README.md"].decode() and "from transformers" not in files["README.md"].decode()
+    load = "from hf_corefel import load_pipeline\n"
+    load += "return load_pipeline(given['name'])(given['text'])"
+    assert flat(stranger(load, name=name, text=TEXT)) == flat(expected)
+
+    (tmp_path / "gone").rename(output / "base_model")
+    status, text = client(PUBLISH, arguments=["--model", str(output), name])
+    assert status == 0, text
+    files = hub.repository(name).files()
+    assert "model.safetensors" in files
+    assert not [file for file in files if file.startswith(("adapter", "base_model"))]
+    assert [flat(result) for result in stranger(LOAD, name=name, text=TEXT)] == [flat(expected)] * 3
 
 
 CODE = """

@@ -117,6 +117,31 @@ def test_publishing_again_on_a_branch(hub: Any, client: Any, folder: Path) -> No
     }, "weights of before would be loaded instead"
 
 
+def test_a_knowledge_base_of_several_is_published_with_all_of_them(hub: Any, client: Any, folder: Path) -> None:
+    code = """
+        import shutil
+        from hf_corefel import CorefELProcessor, KnowledgeBase
+        from hf_corefel.candidates import ComposedKnowledgeBase
+        processor = CorefELProcessor.from_pretrained(given["folder"])
+        kb = processor.knowledge_base
+        names = [kb.entity_name(i) for i in range(8)]
+        more = KnowledgeBase.build([("Trondheim", [("Trondheim", 1.0)])], vectors=(names, kb.vectors(range(8))))
+        shutil.rmtree(given["folder"] + "/knowledge_base")
+        processor.with_knowledge_base(ComposedKnowledgeBase([kb, more])).save_pretrained(given["folder"])
+    """
+    client(code, folder=folder)
+    status, output = client(PUBLISH, arguments=["--model", str(folder), "acme/several"])
+    assert status == 0, output
+    files = hub.repository("acme/several").files()
+    parts = {str(path.relative_to(folder)) for path in (folder / "knowledge_base").glob("[01]/[!.]*")}
+    assert parts <= set(files)
+    loading = """
+        from hf_corefel import CorefELProcessor
+        return "Trondheim" in CorefELProcessor.from_pretrained("acme/several").knowledge_base
+    """
+    assert client(loading)
+
+
 def test_a_public_repository_is_not_taken_for_a_private_one(hub: Any, client: Any, folder: Path) -> None:
     client("import huggingface_hub; huggingface_hub.create_repo('acme/public')")
     status, output = client(PUBLISH, arguments=["--model", str(folder), "acme/public", "--private"])

@@ -128,6 +128,19 @@ def test_the_page_begins_with_its_first_example(page: Page, tiny_documents: list
     assert page.one("Blocks").calls["queue"][1] == {"max_size": 20}
 
 
+def test_a_page_of_a_folder_starts_anywhere_and_offers_what_it_takes(
+    tiny_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tiny_folder.parent)
+    facts = CardFacts(examples=["Oslo is old. " * 500, "Anna Berg won.", "Oslo is old."])
+    folder = write_space(tmp_path / "space", tiny_folder.name, facts=facts)
+    assert "models" not in metadata(folder)
+    monkeypatch.chdir(folder)
+    page = Page(folder, monkeypatch)
+    assert page.one("Textbox").args == ("Anna Berg won.",)
+    assert page.one("Examples").args[0] == ["Anna Berg won.", "Oslo is old."]
+
+
 def test_the_button_annotates(page: Page, tiny_documents: list[Document]) -> None:
     (show, inputs, outputs), options = page.one("Button").calls["click"]
     # The tiny model has one scope.

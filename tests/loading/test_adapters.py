@@ -374,6 +374,28 @@ def test_resuming_goes_on_bit_by_bit(
     assert close(scores(best.model), kept)
 
 
+def test_resuming_takes_the_base_that_the_checkpoint_has(
+    tiny_model: Any, tiny_folder: Path, tiny_documents: list[Document], scores: Any, tmp_path: Path
+) -> None:
+    """One that was never saved elsewhere is drawn anew by the script that is started again."""
+    settings = {"max_steps": 4, "save_steps": 2, "use_cpu": True, "report_to": "none", "disable_tqdm": True}
+    args = CorefELTrainingArguments(str(tmp_path / "run"), **settings, encoder_learning_rate=1e-2)
+    processor = CorefELProcessor.from_pretrained(tiny_folder)
+
+    def trainer(**fields: Any) -> CorefELTrainer:
+        torch.manual_seed(3)
+        adapted = lora(tiny_model(**fields), modules_to_save=None)
+        return CorefELTrainer(adapted, args, processor, train_dataset=tiny_documents)
+
+    whole, resumed = trainer(seed=1), trainer(seed=2)
+    whole.train()
+    resumed.train(resume_from_checkpoint=str(tmp_path / "run" / "checkpoint-2"))
+    found, expected = scores(resumed.model), scores(whole.model)
+    assert all(torch.equal(found[each], expected[each]) for each in expected)
+    with pytest.raises(ValueError, match=r"base_model: the weight \S+ is not that of the model"):
+        trainer(mention_ffnn_size=16).train(resume_from_checkpoint=str(tmp_path / "run" / "checkpoint-2"))
+
+
 def test_a_saved_base_is_not_saved_again(
     model: CorefELModel, tiny_folder: Path, tiny_documents: list[Document], tmp_path: Path
 ) -> None:
@@ -390,6 +412,69 @@ def test_a_saved_base_is_not_saved_again(
     CorefELTrainer(plain, args, processor, train_dataset=tiny_documents).save_model(str(tmp_path / "final"))
     assert not list((tmp_path / "final").glob("adapter*")) and not (tmp_path / "final" / "base_model").exists()
     assert CorefELModel.from_pretrained(tmp_path / "final").config.head == "global"
+
+
+Save = Callable[..., None]
+
+
+@pytest.fixture
+def save(tiny_folder: Path, tiny_documents: list[Document], tmp_path: Path) -> Save:
+    """Saves a model as a trainer of it does."""
+    processor = CorefELProcessor.from_pretrained(tiny_folder)
+    args = CorefELTrainingArguments(str(tmp_path / "run"), use_cpu=True, report_to="none")
+
+    def run(model: Any, folder: Path) -> None:
+        CorefELTrainer(model, args, processor, train_dataset=tiny_documents).save_model(str(folder))
+
+    return run
+
+
+@pytest.mark.parametrize("start", ["base_model", "."])
+def test_an_adapter_that_is_trained_further_keeps_its_base(
+    start: str, tiny_folder: Path, scores: Any, save: Save, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is put on the base beside it, or on what it was merged into, and takes the earlier one's place."""
+    monkeypatch.chdir(tmp_path)
+    folder = Path("adapter")
+    save(shaken(lora(CorefELModel.from_pretrained(tiny_folder, head="local"))), folder)
+    for _ in range(2):
+        adapted = shaken(lora(CorefELModel.from_pretrained(folder / start)))
+        save(adapted, folder)
+        assert close(scores(CorefELModel.from_pretrained(folder)), scores(adapted))
+    moved = folder.rename("moved").absolute()
+    monkeypatch.chdir("/")
+    assert close(scores(CorefELModel.from_pretrained(moved)), scores(adapted))
+    # A whole model has no use for it, unless it is still made of it.
+    plain = CorefELModel.from_pretrained(moved / "base_model")
+    edit(moved, base_model_name_or_path=str(moved / "base_model"))
+    save(plain, moved)
+    assert (moved / "base_model" / "model.safetensors").exists()
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_the_base_of_an_adapter_takes_the_place_of_no_other_model(
+    tiny_folder: Path, save: Save, tmp_path: Path, whole: bool
+) -> None:
+    """Neither of one that the user has put there, nor of one that the adapter is put on."""
+    folder = tmp_path / "mine"
+    start = shutil.copytree(tiny_folder, folder / "base_model")
+    if whole:
+        save(lora(CorefELModel.from_pretrained(start)), folder)
+        save(CorefELModel.from_pretrained(tiny_folder), folder)
+    else:
+        (start / "processor_config.json").unlink()
+        save(lora(CorefELModel.from_pretrained(start)), folder)
+    before = {path: path.read_bytes() for path in start.rglob("*") if path.is_file()}
+    for _ in range(2):
+        save(lora(CorefELModel.from_pretrained(start, head="local")), folder)
+        assert {path: path.read_bytes() for path in start.rglob("*") if path.is_file()} == before
+        assert CorefELModel.from_pretrained(folder).config.head == "local"
+        assert [path.name for path in sorted(folder.glob("base*"))] == ["base_model", "base_model_2"]
+    moved = folder.rename(tmp_path / "moved")
+    assert CorefELModel.from_pretrained(moved).config.head == "local"
+    save(CorefELModel.from_pretrained(tiny_folder), moved)
+    save(lora(CorefELModel.from_pretrained(moved)), moved)
+    assert CorefELModel.from_pretrained(moved).config.head == "global"
 
 
 def test_a_pipeline_takes_a_model_with_an_adapter(

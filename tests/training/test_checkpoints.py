@@ -237,14 +237,20 @@ def test_best_checkpoint_that_is_broken_is_not_loaded(
 
 @pytest.mark.parametrize("manifest", [True, False])
 def test_checkpoints_with_the_weights_only_can_be_resumed_from(
-    make_trainer: MakeTrainer, tmp_path: Path, manifest: bool
+    make_trainer: MakeTrainer, tmp_path: Path, manifest: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """They have neither moments nor schedule, and training says so."""
     make_trainer(max_steps=2, save_strategy="steps", save_steps=2, save_only_model=True).train()
     if not manifest:
         (tmp_path / "run" / "checkpoint-2" / MANIFEST_FILE).unlink()
-    trainer = make_trainer(max_steps=3)
+    trainer = make_trainer(max_steps=3, save_strategy="steps")
     trainer.train(resume_from_checkpoint=True)
     assert trainer.state.global_step == 3
+    said = "checkpoint-2 has the model alone (save_only_model=True): training goes on at step 2 with a new optimizer"
+    assert said in caplog.text
+    caplog.clear()
+    make_trainer(max_steps=4).train(resume_from_checkpoint=True)
+    assert "has the model alone" not in caplog.text
 
 
 # Saving ------------------------------------------------------------------------------------------------

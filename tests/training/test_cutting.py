@@ -131,6 +131,18 @@ def test_turns_and_layers_go_with_their_parts() -> None:
     assert all(part.speakers is None for part in cut_document(Document(text, clusters=[]), 6)[0])
 
 
+def test_what_is_left_of_a_turn_around_another_is_the_inner_one() -> None:
+    """Cut at the same places, both would have the same offsets."""
+    text = SENTENCE * 10
+    begin = text.index(" ", 5) + 1
+    turns = [Turn(0, len(text), "A"), Turn(begin, len(text) - 2, "B")]
+    parts, _ = cut_document(Document(text, clusters=[], speakers=turns), 12)
+    assert len(parts) > 2
+    assert parts[0].speakers == [Turn(0, len(parts[0].text), "A"), Turn(begin, len(parts[0].text), "B")]
+    assert all(part.speakers == [Turn(0, len(part.text), "B")] for part in parts[1:-1])
+    assert [turn.speaker for turn in parts[-1].speakers or ()] == ["A", "B"]
+
+
 def test_no_cut_goes_through_a_mention_that_fits() -> None:
     """Neither where a sentence ends within one, nor in text without a sentence."""
     text = "one two three four five. six seven eight nine ten"

@@ -5,7 +5,9 @@ from __future__ import annotations
 import copy
 import json
 import math
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -31,6 +33,7 @@ from hf_corefel.training import CachedTeacher, DocumentDataset, LiveTeacher, cac
 from hf_corefel.training.distillation import open_teacher
 from hf_corefel.training.teacher_cache import MANIFEST_FILE, document_key
 from hf_corefel.training.teacher_targets import TeacherTargets, aligned_edges, aligned_mentions, find_spans
+from hf_corefel.utils.files import locked
 
 MakeTrainer = Callable[..., CorefELTrainer]
 TEXTS = [
@@ -480,6 +483,27 @@ def test_cache_goes_on_where_it_was_stopped(tiny_teacher: LiveTeacher, plain: li
     assert {path: path.stat().st_mtime_ns for path in before} == before
     assert cache_teacher(tiny_teacher, plain, tmp_path) == 0
     assert not [path for path in tmp_path.iterdir() if path.suffix not in (".safetensors", ".json")]
+
+
+@pytest.mark.parametrize("is_finished", [True, False])
+@pytest.mark.parametrize("what", ["document", "manifest"])
+def test_what_another_process_is_writing_is_waited_for(
+    tiny_teacher: LiveTeacher, plain: list[Document], tmp_path: Path, what: str, is_finished: bool
+) -> None:
+    """It writes the file, or is stopped before that."""
+    (tmp_path / "said").mkdir()
+    cache_teacher(tiny_teacher, plain, tmp_path / "whole")
+    name = MANIFEST_FILE if what == "manifest" else f"{document_key(plain[1])}.safetensors"
+    with ThreadPoolExecutor() as executor:
+        with locked(tmp_path / "said" / name):
+            written = executor.submit(cache_teacher, tiny_teacher, plain, tmp_path / "said")
+            time.sleep(0.5)
+            assert not written.done()
+            if is_finished:
+                (tmp_path / "whole" / name).rename(tmp_path / "said" / name)
+                time.sleep(0.2)
+        assert written.result() == len(plain) - (is_finished and what == "document")
+    CachedTeacher(tmp_path / "said").check(plain, ["a"] * len(plain), None)
 
 
 def test_one_folder_is_for_one_teacher(

@@ -338,6 +338,38 @@ def test_given_optimizer_has_its_groups_clipped(
     assert type(trainer.create_scheduler(STEPS)) is torch.optim.lr_scheduler.LambdaLR
 
 
+def test_a_second_training_has_the_rates_that_were_set_since(make_trainer: MakeTrainer) -> None:
+    trainer = make_trainer(max_steps=1, lr_scheduler_type="constant", task_learning_rate_end=None, weight_decay=0.0)
+    trainer.train()
+    first = trainer.optimizer.optimizer
+    trainer.train()
+    assert trainer.optimizer.optimizer is first
+    trainer.args.encoder_learning_rate, trainer.args.group_max_grad_norm = 0.05, 1e-9
+    before = {name: value.clone() for name, value in trainer.model.state_dict().items()}
+    trainer.args.optim = "sgd"
+    trainer.train()
+    assert trainer.optimizer.param_groups[0]["lr"] == 0.05
+    for name, value in trainer.model.state_dict().items():
+        assert torch.allclose(value, before[name], atol=1e-9), "nothing is left of the gradient"
+
+
+@pytest.mark.parametrize("fused", [False, True])
+def test_what_fp16_has_scaled_is_clipped_by_its_norm_without_the_scale(
+    make_trainer: MakeTrainer, tiny_model: Callable[..., CorefELModel], fused: bool
+) -> None:
+    """A fused optimizer is given the scaled gradients."""
+    model = tiny_model()
+    optimizer = torch.optim.SGD(model.parameters(), lr=1.0, fused=fused)
+    trainer = make_trainer(model, keywords={"optimizers": (optimizer, None)}, **BASE_ONLY, group_max_grad_norm=0.5)
+    trainer.create_optimizer()
+    before = [parameter.detach().clone() for parameter in model.encoder.parameters()]
+    scaler = torch.amp.GradScaler("cpu", init_scale=64.0)
+    scaler.scale(sum(parameter.sum() for parameter in model.parameters())).backward()
+    scaler.step(optimizer)
+    moved = [was - now for was, now in zip(before, model.encoder.parameters(), strict=True)]
+    assert float(torch.nn.utils.get_total_norm(moved)) == pytest.approx(0.5, rel=1e-3)
+
+
 def test_rates_beside_a_given_optimizer_are_refused(
     make_trainer: MakeTrainer, tiny_model: Callable[..., CorefELModel]
 ) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from huggingface_hub import ModelCard
 from torch import Tensor
 from transformers import DataCollatorWithPadding, EvalPrediction, Seq2SeqTrainingArguments, TrainerCallback
 from transformers import TrainingArguments as PlainArguments
@@ -189,6 +190,59 @@ def test_metrics_by_batch_say_when_they_are_done(make_trainer: MakeTrainer) -> N
     assert sizes == [(2, False), (1, True)]
     with pytest.raises(ValueError, match="compute_result"):
         make_trainer(keywords={"compute_metrics": lambda prediction: {}}, batch_eval_metrics=True)
+
+
+def test_an_interrupted_evaluation_leaves_nothing_to_the_next(
+    make_trainer: MakeTrainer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trainer = make_trainer(batch_eval_metrics=True, per_device_eval_batch_size=1)
+    expected = trainer.evaluate()
+    predict, done = trainer.prediction_step, []
+
+    def interrupted(*args: Any, **kwargs: Any) -> Any:
+        if len(done) == 2:
+            raise KeyboardInterrupt
+        done.append(predict(*args, **kwargs))
+        trainer._guard.note_evaluated(["a document whose loss was not finite"])
+        return done[-1]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(trainer, "prediction_step", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            trainer.evaluate()
+    found = trainer.evaluate()
+    scores = {name for name in expected if name.endswith(("f1", "score"))}
+    assert {name: found[name] for name in scores} == {name: expected[name] for name in scores}
+
+
+def test_scores_of_a_model_are_those_of_the_one_that_was_kept(
+    make_trainer: MakeTrainer, tiny_documents: list[Document], keeps_the_best: dict[str, Any], tmp_path: Path
+) -> None:
+    values = iter([1.0, 3.0, 2.0, 9.0])
+    trainer = make_trainer(
+        keywords={"compute_metrics": lambda prediction: {"mine": next(values), "coref_f1": 0.25}},
+        max_steps=3,
+        **keeps_the_best,
+    )
+    assert trainer.development_scores() == {}
+    trainer.train()
+    assert trainer.development_scores()["mine"] == 3.0
+    trainer.evaluate(tiny_documents[:1])
+    assert trainer.development_scores()["mine"] == 3.0, "they are not the scores of other documents"
+    trainer.create_model_card()
+    assert "0.2500" in (tmp_path / "run" / "README.md").read_text(encoding="utf-8")
+
+    trainer = make_trainer(eval_dataset={"a": tiny_documents[:2], "a_b": tiny_documents[2:]})
+    scores = trainer.evaluate()
+    trainer.evaluate({"a": tiny_documents[2:]})
+    found = trainer.development_scores()
+    for name in ("a", "a_b"):
+        assert found[name]["coref_f1"] == scores[f"eval_{name}_coref_f1"]
+    trainer.create_model_card()
+    card = (tmp_path / "run" / "README.md").read_text(encoding="utf-8")
+    assert "\na:\n" in card and "\na_b:\n" in card
+    results = {(result.dataset_name, result.metric_type) for result in ModelCard(card).data.eval_results}
+    assert {("a", "coref_f1"), ("a_b", "coref_f1")} <= results
 
 
 def test_losses_are_given_when_asked_for(make_trainer: MakeTrainer) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import torch
 from accelerate.state import AcceleratorState
+from peft import LoraConfig, get_peft_model
 from tensorboard.compat.proto.event_pb2 import Event
 from transformers import EarlyStoppingCallback
 from transformers.integrations import TrackioCallback, integration_utils
@@ -124,6 +125,26 @@ def test_checkpointing_gives_the_same_losses(
     assert len(_losses(plain)) == 6
     for name, value in plain.model.state_dict().items():
         torch.testing.assert_close(saving.model.state_dict()[name], value, rtol=1e-5, atol=1e-6, msg=name)
+
+
+@pytest.mark.parametrize("options", [None, {"use_reentrant": True}], ids=["by default", "reentrant"])
+def test_checkpointing_trains_an_adapter(
+    make_trainer: MakeTrainer,
+    tiny_model: Callable[..., CorefELModel],
+    monkeypatch: pytest.MonkeyPatch,
+    options: dict[str, bool] | None,
+) -> None:
+    """The embeddings are frozen, so that the input of the first layer has no gradient."""
+    # Transformers 5 gives it one by itself, version 4 does not.
+    monkeypatch.setattr(CorefELModel, "enable_input_require_grads", lambda self: None)
+    adapted = get_peft_model(tiny_model(), LoraConfig(target_modules=["query"]))
+    before = {name: value.clone() for name, value in adapted.named_parameters() if value.requires_grad}
+    trainer = make_trainer(adapted, max_steps=2, **{CHECKPOINTING: True, f"{CHECKPOINTING}_kwargs": options})
+    trainer.train()
+    trainer.create_optimizer()
+    assert len(adapted.get_base_model().get_input_embeddings()._forward_hooks) == 1, "once for a model"
+    after = dict(adapted.named_parameters())
+    assert not any(torch.equal(value, after[name]) for name, value in before.items() if "lora_B" in name)
 
 
 @pytest.fixture

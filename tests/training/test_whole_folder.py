@@ -63,6 +63,29 @@ def test_new_model_takes_the_place_of_all_of_the_earlier_one(
     assert CorefELProcessor.from_pretrained(folder).settings == second.processor.settings
 
 
+def test_what_is_not_of_the_earlier_model_stays(
+    make_trainer: MakeTrainer,
+    tiny_model: Callable[..., CorefELModel],
+    tiny_processor: Callable[..., CorefELProcessor],
+    tmp_path: Path,
+) -> None:
+    """A starting model of the user's may lie in the run's folder, and vectors of their own beside it."""
+    folder, model = tmp_path / "mine", tiny_model()
+    for part in (model, tiny_processor(model.config)):
+        part.save_pretrained(folder / "base_model")
+    (folder / "vectors.safetensors").write_bytes(b"mine")
+    own = _content(folder)
+    for start in (CorefELModel.from_pretrained(folder / "base_model"), model):
+        trainer = make_trainer(start)
+        for _ in range(2):
+            trainer.save_model(str(folder))
+            assert own.items() <= _content(folder).items()
+    for stale in ("model-00001-of-00002.safetensors", "adapter_model.safetensors", "unmerged.safetensors"):
+        (folder / stale).write_bytes(b"of before")
+    trainer.save_model(str(folder))
+    assert {path.name for path in folder.glob("*.safetensors")} == {"model.safetensors", "vectors.safetensors"}
+
+
 def test_folder_is_saved_by_one_at_a_time(tmp_path: Path) -> None:
     with replaced_model(tmp_path / "model"), pytest.raises(FileBusyError), replaced_model(tmp_path / "model"):
         pass

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +17,12 @@ from ..utils.json_files import read_json
 from .card_examples import widget_examples
 from .card_facts import BUNDLED, CardFacts
 from .card_text import code_block, plain_text, python_literal, shell_command
+from .card_usage import point_card_to, usage
 from .score_tables import development_table, fairness_table, score_table
 
 __all__ = ["BUNDLED", "CardFacts", "model_card", "model_card_of_folder", "point_card_to"]
 
 _TAGS = ["coref-el", "coreference-resolution", "entity-linking"]
-_USE_BEGIN, _USE_END = "<!-- use:begin -->", "<!-- use:end -->"
 # Scores of `hf_corefel.metrics.evaluate` that a card reports, and what readers know them as.
 _SCORES = {
     "coref_f1": "coreference (mean of MUC, B³, CEAFₑ)",
@@ -94,6 +93,7 @@ def model_card(
     more_scores: Sequence[Mapping[str, Any]] = (),
     fairness: Mapping[str, Any] | None = None,
     corpora: Mapping[str, Mapping[str, Any]] | None = None,
+    adapter: bool = False,
 ) -> str:
     """The model card as text.
 
@@ -104,20 +104,22 @@ def model_card(
         knowledge_base: Its ``kb_config.json``.
         record: ``train_ids``, ``command``, ``seed``, ``commit``, ``versions``, each if known.
         scores: What `hf_corefel.evaluation.evaluate_corpus` returned.
-        development: Scores of `hf_corefel.metrics.evaluate` on development documents.
+        development: Scores of `hf_corefel.metrics.evaluate` on development documents; by name where these are several
+            datasets.
         hyper_parameters: Names and values; the options of the record's command when None.
         more_scores: What `evaluate_corpus` returned on other corpora or in other ways.
         fairness: What `experiments/fairness.py` measured.
         corpora: What `experiments/development_scores.py` measured, by corpus.
+        adapter: Whether the repository holds an adapter. Its base is looked for there by `load_pipeline` only.
     """
     facts, record = facts or CardFacts(), record or {}
-    development = _without_prefix(development)
+    by_dataset = _by_dataset(development)
     parts = [
         f"# {plain_text(facts.title)}",
         (facts.summary or "Coreference resolution and entity linking of documents as one structured prediction.")
         + f" A `CorefELModel` with the `{config.head}` head: {make_head(config).summary}.",
         "## How to use",
-        _usage(repo_id),
+        usage(repo_id, adapter=adapter),
         "## Intended use",
         _INTENDED_USE,
         "## What it is made of",
@@ -130,8 +132,9 @@ def model_card(
         parts += [f"## Scores on {corpus} {split}, end to end", *_test_scores(scores)]
     if more_scores:
         parts += ["## Scores on other corpora and in other ways", _MORE_SCORES, score_table(more_scores)]
-    if any(name in development for name in _SCORES):
-        parts += ["## Scores on development documents", _table(_rows(development))]
+    if by_dataset:
+        tables = ((name and f"{plain_text(name)}:", _table(_rows(found))) for name, found in by_dataset.items())
+        parts += ["## Scores on development documents", *filter(None, chain.from_iterable(tables))]
     if corpora:
         parts += ["## Scores on development documents of several corpora", _DEVELOPMENT, development_table(corpora)]
     if fairness:
@@ -143,7 +146,7 @@ def model_card(
     }
     parts += ["## Limitations", "\n".join([*limits, _LIMITATIONS.format(**values)])]
     parts += ["## Citation", _CITATION]
-    return f"---\n{_metadata(facts, repo_id, scores, development)}\n---\n\n" + "\n\n".join(parts) + "\n"
+    return f"---\n{_metadata(facts, repo_id, scores, by_dataset)}\n---\n\n" + "\n\n".join(parts) + "\n"
 
 
 def _longest_mention(config: CorefELConfig) -> str:
@@ -185,7 +188,8 @@ def model_card_of_folder(folder: str | Path, *, facts: CardFacts | None = None, 
 
     def render_record(record: Any) -> None:
         list(_training(facts, record, record.get("hyper_parameters")))
-        _table(_rows(_without_prefix(record.get("development_scores"))))
+        for found in _by_dataset(record.get("development_scores")).values():
+            _table(_rows(found))
 
     record = read("training_record.json", render_record)
     return model_card(
@@ -205,27 +209,30 @@ def model_card_of_folder(folder: str | Path, *, facts: CardFacts | None = None, 
     )
 
 
-def _without_prefix(development: Mapping[str, Any] | None) -> dict[str, Any]:
-    return {name.removeprefix("eval_"): value for name, value in (development or {}).items()}
-
-
-def point_card_to(card: str, repo_id: str) -> str:
-    """A card that this package wrote, with the lines on how to use it naming a repository; others as they are."""
-    # Lines of their own: the names in a card may hold anything.
-    pattern = re.compile(f"^{re.escape(_USE_BEGIN)}$.*?^{re.escape(_USE_END)}$", re.DOTALL | re.MULTILINE)
-    return pattern.sub(lambda _: _usage(repo_id), card)
+def _by_dataset(development: Mapping[str, Any] | None) -> dict[str, dict[str, Any]]:
+    """Scores on development documents by the name of their dataset, which is empty where there is but one."""
+    given = development or {}
+    named = given if any(isinstance(value, Mapping) for value in given.values()) else {"": given}
+    found = {
+        dataset: {name.removeprefix("eval_"): value for name, value in scores.items()}
+        for dataset, scores in named.items()
+    }
+    return {dataset: scores for dataset, scores in found.items() if any(name in scores for name in _SCORES)}
 
 
 def _metadata(
-    facts: CardFacts, repo_id: str | None, scores: Mapping[str, Any] | None, development: Mapping[str, Any]
+    facts: CardFacts,
+    repo_id: str | None,
+    scores: Mapping[str, Any] | None,
+    by_dataset: Mapping[str, Mapping[str, Any]],
 ) -> str:
     results = []
     if scores:
         values = {name: value for name, (value, _) in _named_scores(scores).items()}
         results += _results(values, _corpus(scores), _split(scores))
-    elif any(name in development for name in _SCORES):
+    else:
         data = facts.datasets[0] if facts.datasets else "documents of the user's"
-        results += _results(development, data, "validation")
+        results += [each for name, found in by_dataset.items() for each in _results(found, name or data, "validation")]
     data = ModelCardData(
         language=printable(facts.language),
         license=None if facts.license is None else printable(facts.license),
@@ -258,27 +265,6 @@ def _results(values: Mapping[str, float], dataset: str, split: str) -> list[Eval
         for name, label in _SCORES.items()
         if name in values
     ]
-
-
-def _usage(repo_id: str | None) -> str:
-    if repo_id is None:
-        call = 'annotate = pipeline("coref-el")  # this checkpoint is the default'
-    else:
-        call = f'annotate = pipeline("coref-el", model={python_literal(repo_id)})'
-    return f"""\
-{_USE_BEGIN}
-```sh
-pip install hf-corefel
-```
-
-```python
-import hf_corefel  # registers the task
-from transformers import pipeline
-
-{call}
-annotate("Angela Merkel spoke in Berlin. Merkel will travel to Moscow.")["clusters"]
-```
-{_USE_END}"""
 
 
 def _making(config: CorefELConfig, facts: CardFacts, kb: Mapping[str, Any] | None) -> Iterator[str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from huggingface_hub.utils import validate_repo_id
 
 from ..kb import KNOWLEDGE_BASE_FOLDER
-from ..loading.adapters import ADAPTER_FILES
+from ..loading.adapters import ADAPTER_FILES, BASE_FOLDER
 from ..loading.repositories import checked_name, upload_folder
 from ..modeling_corefel import CorefELModel
 from ..processing_corefel import CorefELProcessor
@@ -27,6 +27,15 @@ _CARD_FILE = "README.md"
 _SUFFIXES = {".json", ".marisa", ".md", ".model", ".safetensors", ".txt"}
 _NAMES = {"LICENSE", "NOTICE"}
 _LEFT_OUT = {"trainer_state.json", "all_results.json"}
+# What an earlier commit may have of a model or an adapter, with which the new one would load as another or not at all.
+_REPLACED = (
+    "*.safetensors",
+    "*.safetensors.index.json",
+    f"{KNOWLEDGE_BASE_FOLDER}/*",
+    f"{BASE_FOLDER}*/*",
+    *ADAPTER_FILES,
+    *(f"*/{file}" for file in ADAPTER_FILES),
+)
 # Who lacks the package gets this module from transformers, whose check of imports then names what to install.
 _STUB = '''\
 """Names the package that this model needs: pip install hf-corefel."""
@@ -94,7 +103,7 @@ def publish(
             folder = _whole(folder, model, processor, Path(stack.enter_context(tempfile.TemporaryDirectory())))
         for path in _files(folder, with_code=trust_remote_code):
             target = staged / path.relative_to(folder)
-            target.parent.mkdir(exist_ok=True)
+            target.parent.mkdir(parents=True, exist_ok=True)
             _link_or_copy(path, target)
         _rewrite(staged / _CARD_FILE, _card(folder, repo_id, facts))
         save_stub(staged)
@@ -107,7 +116,7 @@ def publish(
             revision=revision,
             token=token,
             commit_message=commit_message,
-            delete_patterns=["*.safetensors", f"{KNOWLEDGE_BASE_FOLDER}/*"],
+            delete_patterns=list(_REPLACED),
         )
     return str(commit.commit_url)
 
@@ -138,12 +147,13 @@ def _whole(folder: Path, model: CorefELModel, processor: CorefELProcessor, targe
 def _files(folder: Path, *, with_code: bool = False) -> list[Path]:
     """What belongs to a model: neither checkpoints nor logs nor pickles, and code only where it is trusted."""
     suffixes = _SUFFIXES | ({".py"} if with_code else set())
-    found = [*folder.iterdir(), *(folder / KNOWLEDGE_BASE_FOLDER).iterdir()]
+    # One that is composed of several has a folder for each.
+    found = [*folder.iterdir(), *(folder / KNOWLEDGE_BASE_FOLDER).rglob("*")]
     return [
         path
         for path in found
         if path.is_file()
-        and not path.name.startswith(".")
+        and not any(name.startswith(".") for name in path.relative_to(folder).parts)
         and (path.suffix in suffixes or path.name in _NAMES)
         and path.name not in _LEFT_OUT
     ]

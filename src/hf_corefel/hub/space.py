@@ -58,14 +58,20 @@ def write_space(
         facts: Title, licence, language and example texts; without them the title is the model's name.
 
     Returns:
-        The folder; ``python app.py`` in it starts the page if gradio is installed.
+        The folder; ``python app.py`` in it starts the page if gradio is installed. Examples that are longer than a text
+        may be there are left out.
 
     Raises:
         OSError: When a file cannot be written.
         ValueError: When the model's name is empty.
     """
-    folder = Path(folder)
     name = None if model is None else checked_name(model)
+    # Whoever starts the page is somewhere else by then.
+    return _write(folder, str(Path(name).absolute()) if name and Path(name).is_dir() else name, revision, facts)
+
+
+def _write(folder: str | Path, name: str | None, revision: str | None, facts: CardFacts | None) -> Path:
+    folder = Path(folder)
     if facts is None:
         facts = BUNDLED if name is None else CardFacts(title=Path(name).name)
     settings = {"model": name, "revision": revision, "title": printable(facts.title), "examples": example_texts(facts)}
@@ -113,7 +119,7 @@ def publish_space(
         validate_repo_id(name)
     with tempfile.TemporaryDirectory() as temporary:
         commit = upload_folder(
-            write_space(temporary, model, revision=revision, facts=facts),
+            _write(temporary, model, revision, facts),
             repo_id,
             repo_type="space",
             private=private,
@@ -124,7 +130,7 @@ def publish_space(
 
 
 def _readme(model: str | None, facts: CardFacts) -> str:
-    on_hub = model is not None and not Path(model).exists()
+    on_hub = model is not None and not Path(model).is_absolute()
     data = SpaceCardData(
         title=printable(facts.title),
         emoji="🔗",

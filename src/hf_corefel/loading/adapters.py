@@ -8,6 +8,7 @@ adapter.
 from __future__ import annotations
 
 import copy
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -31,8 +32,11 @@ __all__ = [
     "Adapter",
     "adapters_of",
     "base_tensors",
+    "bundled_place",
     "holds_adapters",
+    "is_base_folder",
     "is_peft_model",
+    "load_base",
     "merge_adapter",
     "merged_copy",
     "place_of",
@@ -41,7 +45,7 @@ __all__ = [
 
 _CONFIG, _WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 ADAPTER_FILES = (_CONFIG, _WEIGHTS, "adapter_model.bin")
-# Where the base of an adapter lies in its folder, if it lies nowhere else.
+# Where the base of an adapter lies in its folder, if it lies nowhere else; with a number where that name was taken.
 BASE_FOLDER = "base_model"
 # Kinds that consist of weights alone and can be merged; others build extensions or read further adapters.
 _KINDS = ("ADALORA", "HRA", "IA3", "LN_TUNING", "LOHA", "LOKR", "LORA", "OFT", "VERA")
@@ -157,15 +161,25 @@ def _here(base: str, name: str, options: HubOptions, config: str) -> str:
     path = Path(base)
     if not path.is_absolute() or path.is_dir():
         return base
-    if path.name == BASE_FOLDER and _file(name, f"{BASE_FOLDER}/config.json", options, "") is not None:
-        return str(download_folder(name, BASE_FOLDER, options))
-    # The bundled checkpoint lies elsewhere on every machine.
-    bundled = Path(__file__).parents[1] / "checkpoints" / path.name
-    if path.parts[-3:-1] == bundled.parts[-3:-1] and bundled.is_dir():
+    if is_base_folder(path) and _file(name, f"{path.name}/config.json", options, "") is not None:
+        return str(download_folder(name, path.name, options))
+    bundled = bundled_place(path)
+    if bundled is not None:
         return str(bundled)
     raise ValueError(
         f"{config}: base_model_name_or_path: there is no folder {base}; name the place where the adapter's model is"
     )
+
+
+def is_base_folder(path: Path) -> bool:
+    """Return whether a path has the name that the base of an adapter has in the adapter's folder."""
+    return re.fullmatch(rf"{BASE_FOLDER}(_\d+)?", path.name) is not None
+
+
+def bundled_place(path: Path) -> Path | None:
+    """Return where the bundled checkpoint lies that a path means, which is elsewhere on every machine; None if none."""
+    bundled = Path(__file__).parents[1] / "checkpoints" / path.name
+    return bundled if path.parts[-3:-1] == bundled.parts[-3:-1] and bundled.is_dir() else None
 
 
 def _file(name: str, file: str, options: HubOptions, subfolder: str) -> str | None:
@@ -334,6 +348,29 @@ def base_tensors(module: nn.Module, prefix: str = "") -> Iterator[tuple[str, Ten
         yield prefix + name, buffer
     for name, child in module.named_children():
         yield from base_tensors(plain_module(child), f"{prefix}{name}.")
+
+
+@torch.no_grad()
+def load_base(model: Any, folder: Path) -> None:
+    """Give a model, beneath its adapters, the weights that a folder has.
+
+    Args:
+        model: A `CorefELModel` with adapters.
+        folder: What `CorefELModel.save_without_adapters` has written.
+
+    Raises:
+        ValueError: When the model there is another one; the message names a weight.
+    """
+    trusted = model.origin is not None and model.origin.trust_remote_code
+    saved = type(model).from_pretrained(folder, trust_remote_code=trusted).state_dict()
+    own = dict(base_tensors(model))
+    for name in sorted({*own, *saved}):
+        if name not in own or name not in saved or own[name].shape != saved[name].shape:
+            raise ValueError(
+                f"{folder}: the weight {name} is not that of the model which the adapter is put on; put it on one of "
+                "the same encoder, head and sizes"
+            )
+        own[name].copy_(saved[name])
 
 
 def plain_module(module: nn.Module) -> nn.Module:

@@ -32,6 +32,7 @@ __all__ = [
     "begin_checkpoint",
     "check_checkpoint",
     "complete_checkpoint",
+    "lacks_optimizer",
     "newest_whole_checkpoint",
     "rotate_checkpoints",
 ]
@@ -159,6 +160,12 @@ def check_checkpoint(folder: str | Path) -> None:
     problem = _problem(folder)
     if problem is not None:
         raise BrokenCheckpointError(f"{folder}: the checkpoint is broken: {problem}")
+
+
+def lacks_optimizer(folder: str | Path) -> bool:
+    """Return whether a checkpoint has the model alone, as with ``save_only_model``: neither moments nor schedule."""
+    # FSDP and DeepSpeed have files of their own.
+    return not any(any(Path(folder).glob(pattern)) for pattern in ("optimizer*", "global_step*"))
 
 
 def _checkpoints(run: Path) -> list[Path]:

@@ -174,11 +174,18 @@ def _parts(document: Document, bounds: list[int], word_bounds: list[int]) -> lis
 
 
 def _turns(turns: Sequence[Turn] | None, begin: int, end: int) -> list[Turn] | None:
-    """What is said in a part; a turn that a cut goes through goes on in the next one."""
+    """What is said in a part; a turn that a cut goes through goes on in the next one.
+
+    Where nothing of a turn is left but what is said within it by another, the inner one stays.
+    """
     if turns is None:
         return None
-    inside = [turn for turn in turns if turn.begin < end and begin < turn.end]
-    return [replace(turn, begin=max(turn.begin, begin) - begin, end=min(turn.end, end) - begin) for turn in inside]
+    inside = {}
+    for turn in turns:  # outer ones before those within them
+        if turn.begin < end and begin < turn.end:
+            offsets = _moved((max(turn.begin, begin), min(turn.end, end)), begin)
+            inside[offsets] = replace(turn, begin=offsets[0], end=offsets[1])
+    return list(inside.values())
 
 
 def _shared(spans: Sequence[Offsets] | None, bounds: list[int]) -> list[list[Offsets]] | None:

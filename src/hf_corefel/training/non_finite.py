@@ -168,6 +168,10 @@ class FiniteGuard(TrainerCallback):
 
     # Evaluation ---------------------------------------------------------------------------------------
 
+    def begin_evaluation(self) -> None:
+        """Forget what an evaluation that was interrupted has left."""
+        self._evaluated = []
+
     def note_evaluated(self, names: list[str]) -> None:
         """Take note of evaluated documents whose loss is not finite."""
         self._evaluated += names

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.optim.lr_scheduler import LambdaLR, LRScheduler
 from transformers import Trainer, get_scheduler
 
@@ -33,31 +33,70 @@ class OptimisingTrainer(Trainer):
     lr_scheduler: Any
     # The optimizer whose gradients are clipped before each of its steps.
     _clipped: torch.optim.Optimizer | None = None
+    # The optimizer that was made here, and what the arguments said of it then.
+    _made: tuple[torch.optim.Optimizer | None, dict[str, Any]] = (None, {})
+    # The frozen embeddings whose output has a gradient.
+    _opened: nn.Module | None = None
 
     def create_optimizer(self, *unused: Any, **also_unused: Any) -> torch.optim.Optimizer:
         """The optimizer that was chosen, with groups for the encoder's matrices, its biases and norms, the task layers.
 
-        An optimizer that was given to the trainer stays as it is. Either way, the gradients of encoder and task layers
+        An optimizer that was given to the trainer stays as it is; one that was made for an earlier training is made
+        again where the arguments have changed since. Either way, the gradients of encoder and task layers
         are clipped before it steps.
 
         Raises:
             ValueError: When arguments do not go together; the message names the field.
         """
-        if self.optimizer is None:
-            self._make_optimizer()
-        optimizer: torch.optim.Optimizer = self.optimizer
+        self._let_gradients_through()
+        asked = self._asked_of_optimizer()
         # Accelerate wraps it for training.
-        inner = getattr(optimizer, "optimizer", optimizer)
-        limit = self.args.group_max_grad_norm
-        if limit > 0 and inner is not self._clipped:
+        inner = getattr(self.optimizer, "optimizer", self.optimizer)
+        if inner is None or (inner is self._made[0] and asked != self._made[1]):
+            self.optimizer = None
+            self._make_optimizer()
+            inner = self.optimizer
+            self._made = inner, asked
+        optimizer: torch.optim.Optimizer = self.optimizer
+        if self.args.group_max_grad_norm > 0 and inner is not self._clipped:
             if self._gradients_are_parts():
                 raise ValueError(
                     "group_max_grad_norm must be 0 with DeepSpeed and version 1 of FSDP, whose ranks do not know "
                     "the norm of a group's gradient; set max_grad_norm instead"
                 )
-            inner.register_step_pre_hook(lambda optimizer, *unused: clip_groups(optimizer, self.model, limit))
+            inner.register_step_pre_hook(self._clip)
             self._clipped = inner
         return optimizer
+
+    def _clip(self, optimizer: torch.optim.Optimizer, *unused: Any) -> None:
+        if self.args.group_max_grad_norm > 0:
+            clip_groups(optimizer, self.model, self.args.group_max_grad_norm)
+
+    def _asked_of_optimizer(self) -> dict[str, Any]:
+        fields = ("optim", "optim_args", "adam_beta1", "adam_beta2", "adam_epsilon")
+        return {
+            **{name: getattr(self.args, name) for name in fields},
+            "rates": self.args.learning_rates(),
+            "decays": self.args.weight_decays(),
+        }
+
+    def _let_gradients_through(self) -> None:
+        """Has checkpointed layers trained also where nothing before them is.
+
+        The form of checkpointing that transformers 4 takes gives no gradient to a layer whose input has none.
+        """
+        if not self.args.gradient_checkpointing:
+            return
+        model = next(each for each in self.model.modules() if isinstance(each, CorefELPreTrainedModel))
+        try:
+            embeddings = model.get_input_embeddings()
+        except NotImplementedError:  # an encoder of its own kind, which transformers 5 lets be, too
+            return
+        is_frozen = not any(parameter.requires_grad for parameter in embeddings.parameters())
+        is_trained = any(parameter.requires_grad for parameter in model.encoder.parameters())
+        if is_frozen and is_trained and embeddings is not self._opened:
+            embeddings.register_forward_hook(_ask_for_a_gradient)
+            self._opened = embeddings
 
     def _make_optimizer(self) -> None:
         chosen = self.optimizer_cls_and_kwargs
@@ -91,6 +130,11 @@ class OptimisingTrainer(Trainer):
             self._created_lr_scheduler = True
         scheduler: LRScheduler = self.lr_scheduler
         return scheduler
+
+
+def _ask_for_a_gradient(embeddings: nn.Module, _: Any, output: Tensor) -> None:
+    if embeddings.training and torch.is_grad_enabled():
+        output.requires_grad_(True)
 
 
 # Optimizers -------------------------------------------------------------------------------------------
@@ -202,8 +246,10 @@ def clip_groups(optimizer: torch.optim.Optimizer, model: nn.Module, max_norm: fl
         task = {id(parameter) for parameter in parameter_groups(model)["task"]} if task is None else task
         for parameter in group["params"]:
             sides[id(parameter) in task].append(parameter)
+    # Fused optimizers are given the gradients as fp16 has scaled them, and divide by the scale within their step.
+    scale = getattr(optimizer, "grad_scale", None)
     for parameters in sides.values():
-        nn.utils.clip_grad_norm_(parameters, max_norm)
+        nn.utils.clip_grad_norm_(parameters, max_norm if scale is None else max_norm * float(scale))
 
 
 # Schedules --------------------------------------------------------------------------------------------

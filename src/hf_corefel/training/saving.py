@@ -17,7 +17,16 @@ from transformers import Trainer, TrainerState
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR, TrainOutput
 from transformers.utils import logging
 
-from ..loading.adapters import ADAPTER_FILES, BASE_FOLDER, base_tensors, holds_adapters, is_peft_model
+from ..loading.adapters import (
+    ADAPTER_FILES,
+    BASE_FOLDER,
+    base_tensors,
+    bundled_place,
+    holds_adapters,
+    is_base_folder,
+    is_peft_model,
+    load_base,
+)
 from ..utils.json_files import read_json_object
 from .checkpoints import (
     STATE_FILE,
@@ -25,17 +34,15 @@ from .checkpoints import (
     begin_checkpoint,
     check_checkpoint,
     complete_checkpoint,
+    lacks_optimizer,
     newest_whole_checkpoint,
     rotate_checkpoints,
 )
-from .whole_folder import replaced_model
+from .whole_folder import UNMERGED_FILE, lies_within, place_for_base, replaced_model
 
 __all__ = ["WholeSavingTrainer"]
 
 logger = logging.get_logger(__name__)
-
-# What a checkpoint needs beyond a model into which its adapters were merged, to go on with these.
-_UNMERGED_FILE = "unmerged.safetensors"
 
 
 class WholeSavingTrainer(Trainer):
@@ -44,6 +51,8 @@ class WholeSavingTrainer(Trainer):
     # What ``args.save_total_limit`` is, while it is hidden from the base class.
     _hidden_limit: int | None = None
     _is_checkpoint = False
+    # Whether what is saved is for the Hub.
+    _pushing = False
 
     def train(self, resume_from_checkpoint: str | bool | None = None, *args: Any, **kwargs: Any) -> Any:
         if resume_from_checkpoint:
@@ -51,6 +60,13 @@ class WholeSavingTrainer(Trainer):
             state = TrainerState.load_from_json(str(Path(resume_from_checkpoint) / STATE_FILE))
             if self._is_finished(state):
                 return self._take_up_finished(resume_from_checkpoint, state)
+            if lacks_optimizer(resume_from_checkpoint) and self.is_world_process_zero():
+                logger.warning(
+                    "%s has the model alone (save_only_model=True): training goes on at step %d with a new optimizer, "
+                    "and the schedule of the learning rates begins anew and does not come to its end",
+                    resume_from_checkpoint,
+                    state.global_step,
+                )
         return super().train(resume_from_checkpoint, *args, **kwargs)
 
     def _is_finished(self, state: TrainerState) -> bool:
@@ -98,7 +114,7 @@ class WholeSavingTrainer(Trainer):
         except BrokenCheckpointError as error:
             error.add_note("the best model could not be loaded; the trainer has the last one")
             raise
-        unmerged = Path(self.state.best_model_checkpoint or "") / _UNMERGED_FILE
+        unmerged = Path(self.state.best_model_checkpoint or "") / UNMERGED_FILE
         if unmerged.is_file():
             load_model(self.model, str(unmerged))
         else:
@@ -146,21 +162,40 @@ class WholeSavingTrainer(Trainer):
             return
         folder = Path(output_dir or self.args.output_dir)
         # The saved arguments have the limit.
-        with replaced_model(folder) as staging, self._limit(self._hidden_limit or self.args.save_total_limit):
+        limit = self._limit(self._hidden_limit or self.args.save_total_limit)
+        with replaced_model(folder, origin=self._origin()) as staging, limit:
             super()._save(str(staging), state_dict=state_dict)
             is_whole = state_dict is None  # else parts of it are elsewhere
-            if is_whole and is_peft_model(self.model) and not self.model.get_base_model().is_as_saved():
-                self._save_base(staging, folder.absolute() / BASE_FOLDER)
+            if is_whole and is_peft_model(self.model):
+                self._keep_base(staging, folder.absolute())
             if self._is_checkpoint and self._saves_less_than_it_trains():
-                save_model(self.model, str(staging / _UNMERGED_FILE))
+                save_model(self.model, str(staging / UNMERGED_FILE))
 
-    def _save_base(self, staging: Path, place: Path) -> None:
-        """Saves the base of an adapter beside it, because what it was loaded from is another one by now."""
-        self.model.get_base_model().save_without_adapters(staging / BASE_FOLDER)
+    def _origin(self) -> str | None:
+        """What the model, or the base of its adapter, was loaded from."""
+        model = self.accelerator.unwrap_model(self.model)
+        model = model.get_base_model() if is_peft_model(model) else model
+        return getattr(model, "name_or_path", None)
+
+    def _keep_base(self, staging: Path, folder: Path) -> None:
+        """Has an adapter name a base that is there, which is saved beside it where that is the only place."""
+        base, place = self.model.get_base_model(), Path(self._origin() or "").absolute()
+        within = lies_within(self._origin(), folder)
+        # What was loaded from the folder itself is about to be replaced by the adapter.
+        if not base.is_as_saved() or (within and place.resolve() == folder.resolve()) or self._must_push(place, folder):
+            place = place_for_base(folder, self._origin())
+            base.save_without_adapters(staging / place.name)
+        elif not within:
+            return
         # Adapters that have names of their own lie in folders.
         for path in (*staging.glob(ADAPTER_FILES[0]), *staging.glob(f"*/{ADAPTER_FILES[0]}")):
             content = {**read_json_object(path), "base_model_name_or_path": str(place), "revision": None}
             path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+
+    def _must_push(self, base: Path, folder: Path) -> bool:
+        """Whether others need a base that is on this machine only, and not among what is pushed."""
+        is_there = base.parent.resolve() == folder.resolve() and is_base_folder(base)
+        return self._pushing and base.is_dir() and bundled_place(base) is None and not is_there
 
     def _saves_less_than_it_trains(self) -> bool:
         """Whether the saved model is not all that resuming takes: it has adapters merged, or the adapter alone."""
@@ -171,11 +206,14 @@ class WholeSavingTrainer(Trainer):
         )
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: nn.Module | None = None) -> None:
-        unmerged = Path(resume_from_checkpoint) / _UNMERGED_FILE
+        unmerged = Path(resume_from_checkpoint) / UNMERGED_FILE
         if unmerged.is_file():
             load_model(model or self.model, str(unmerged))
-        else:
-            super()._load_from_checkpoint(resume_from_checkpoint, model)
+            return
+        base = Path(resume_from_checkpoint) / BASE_FOLDER
+        if base.is_dir() and is_peft_model(self.model):
+            load_base(self.model.get_base_model(), base)
+        super()._load_from_checkpoint(resume_from_checkpoint, model)
 
     @contextmanager
     def _limit(self, value: int | None) -> Iterator[None]:

@@ -79,8 +79,12 @@ class DocumentScores:
     def __init__(self) -> None:
         self._earlier: list[DocumentPrediction] = []
 
+    def forget(self) -> None:
+        """Begin an evaluation: what one that was interrupted has left is not of the next."""
+        self._earlier = []
+
     def __call__(self, prediction: DocumentPrediction, compute_result: bool = True) -> dict[str, float]:
-        """Return the scores of all batches since the last result, or nothing before the last of them."""
+        """Return the scores of all batches of an evaluation, or nothing before the last of them."""
         self._earlier.append(prediction)
         if not compute_result:
             return {}
@@ -97,6 +101,39 @@ class ScoringTrainer(Trainer):
     compute_metrics: Any
     _evaluated: DocumentDataset
     _guard: FiniteGuard
+    # What was logged of evaluations on documents that `eval_dataset` does not have.
+    _of_others: list[dict[str, float]]
+
+    def evaluate(self, eval_dataset: Any = None, *args: Any, **kwargs: Any) -> dict[str, float]:
+        """As `Trainer.evaluate`; scores on other documents than those of ``eval_dataset`` are kept apart."""
+        scores: dict[str, float] = super().evaluate(eval_dataset, *args, **kwargs)
+        own = self.eval_dataset.values() if isinstance(self.eval_dataset, dict) else (self.eval_dataset,)
+        by_name = eval_dataset is None or isinstance(eval_dataset, str | dict)
+        if not by_name and not any(eval_dataset is each for each in own):
+            self._of_others.append(self.state.log_history[-1])
+        return scores
+
+    def development_scores(self) -> dict[str, Any]:
+        """Return what the trainer's model reached on ``eval_dataset``; by name where that has several datasets.
+
+        That model is the best one where ``load_best_model_at_end`` has loaded it, else the last one. What was not
+        evaluated has no scores.
+        """
+        if not isinstance(self.eval_dataset, dict):
+            return self._scores_of("eval")
+        return {name: self._scores_of(f"eval_{name}") for name in self.eval_dataset}
+
+    def _scores_of(self, prefix: str) -> dict[str, Any]:
+        found = [
+            entry
+            for entry in self.state.log_history
+            if f"{prefix}_runtime" in entry and not any(entry is other for other in self._of_others)
+        ]
+        best = self.state.best_global_step if self.args.load_best_model_at_end else None
+        at_best = [entry for entry in found if entry["step"] == best]
+        last: dict[str, Any] = next(reversed(at_best or found), {})
+        prefix = f"{prefix}_"
+        return {name.removeprefix(prefix): value for name, value in last.items() if name.startswith(prefix)}
 
     def prediction_step(
         self,
@@ -170,7 +207,10 @@ class ScoringTrainer(Trainer):
             NonFiniteError: When documents have a loss that is not finite and are not to be left out.
         """
         self._evaluated = dataloader.dataset
+        self._guard.begin_evaluation()
         chosen = self.compute_metrics
+        if isinstance(chosen, DocumentScores):
+            chosen.forget()
         if chosen is not None:
             self.compute_metrics = self._of_documents(chosen)
         try:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from ..documents import Document
-from ..utils.files import whole_file
+from ..utils.files import FileBusyError, whole_file
 from ..utils.json_files import read_json_object
 from .checks import check_number, check_words
 from .collator import DocumentDataset
@@ -26,6 +28,8 @@ __all__ = ["MANIFEST_FILE", "CachedTeacher", "cache_teacher", "document_key"]
 
 MANIFEST_FILE = "teacher_cache.json"
 _VERSION = 1
+# Seconds between two looks at what another process is writing.
+_WAIT = 0.02
 # Fields of a document that a model and its processor read.
 _READ = ("text", "words", "mentions", "spans", "candidates", "mention_scope", "speakers")
 _ALWAYS_SAID = ("version", "head", "temperature", "threshold", "bf16", "reading", "weights_sha256", "calibration")
@@ -46,7 +50,8 @@ def cache_teacher(
 ) -> int:
     """Write down what a teacher says of documents, one file each, for `CorefELTrainer(teacher=folder)`.
 
-    It goes on where an earlier run was stopped: documents that the folder has are passed over. What is lost against the
+    It goes on where an earlier run was stopped: documents that the folder has are passed over. What another process
+    is writing at the same time, as the ranks of one training may, is left to that one. What is lost against the
     teacher itself: edges and mentions that are not more probable than the threshold, and its opinion of spans that only
     the pupil retains. The former count as edges from the root, the latter as no mentions.
 
@@ -100,8 +105,7 @@ def cache_teacher(
             with torch.autocast(device, torch.bfloat16) if bf16 else nullcontext():
                 reading = teacher.read(document, temperature)
                 said = reading.targets(reading.retained)
-            _write(path, said.above(threshold))
-            written += 1
+            written += _if_nobody_else_writes(path, partial(_write, path, said.above(threshold)))
         if progress is not None:
             progress(done, len(dataset))
     return written
@@ -178,9 +182,12 @@ def _path(folder: Path, document: Document) -> Path:
 
 def _begin(folder: Path, settings: dict[str, Any]) -> None:
     path = folder / MANIFEST_FILE
-    if not path.exists():
+
+    def write() -> None:
         with whole_file(path) as place:
             place.write_text(json.dumps(settings, indent=1) + "\n", encoding="utf-8")
+
+    if not path.exists() and _if_nobody_else_writes(path, write):
         return
     before = read_json_object(path)
     # Earlier releases wrote down less.
@@ -214,6 +221,19 @@ def _weights_sha256(teacher: LiveTeacher) -> str:
         found.update(name.encode())
         found.update(value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
     return found.hexdigest()
+
+
+def _if_nobody_else_writes(path: Path, write: Callable[[], None]) -> bool:
+    """Whether a file was written, and not by another process, whose end is waited for."""
+    while True:
+        try:
+            write()
+            return True
+        except FileBusyError:
+            if path.is_file():
+                return False
+            # If that one is stopped before the file is whole, its lock is free.
+            time.sleep(_WAIT)
 
 
 def _write(path: Path, targets: TeacherTargets) -> None:

@@ -16,6 +16,7 @@ from ..documents.extra_fields import ExtraFields
 from ..heads.gaps import describe_left_out
 from ..hub import CardFacts, model_card, save_fingerprint, save_stub
 from ..hub.card_text import plain_text
+from ..loading.adapters import is_peft_model
 from ..loading.agreement import settled_settings
 from ..modeling_corefel import CorefELModel
 from ..processing import split_words
@@ -86,8 +87,6 @@ class CorefELTrainer(DistillingTrainer, OptimisingTrainer, ScoringTrainer, Searc
         >>> trainer.train()  # doctest: +SKIP
     """
 
-    _pushing = False
-
     def __init__(
         self,
         model: CorefELModel | None = None,
@@ -108,6 +107,7 @@ class CorefELTrainer(DistillingTrainer, OptimisingTrainer, ScoringTrainer, Searc
         self._alignment: AlignmentReport | None = None
         self._aligned: DocumentDataset | None = None
         self._said = False
+        self._of_others = []
         self._extra = ExtraFields()
         taught = teacher is not None
         most_words = args.max_document_words or None
@@ -336,7 +336,7 @@ class CorefELTrainer(DistillingTrainer, OptimisingTrainer, ScoringTrainer, Searc
     ) -> None:
         """Writes the card of `hf_corefel.hub.card` into the output folder; `push_to_hub` calls it.
 
-        The last evaluation's scores, the arguments and the number of training documents go into it.
+        What `development_scores` gives, the arguments and the number of training documents go into it.
 
         Args:
             language: ISO 639-1.
@@ -351,7 +351,6 @@ class CorefELTrainer(DistillingTrainer, OptimisingTrainer, ScoringTrainer, Searc
         model: CorefELModel = self.accelerator.unwrap_model(self.model)
         kb = self.processor.knowledge_base
         data = (dataset,) if isinstance(dataset, str) else tuple(dataset or ())
-        evaluations = [entry for entry in self.state.log_history if "eval_score" in entry]
         dataset_size = getattr(self.train_dataset, "given", 0)
         card = model_card(
             model.config,
@@ -370,8 +369,9 @@ class CorefELTrainer(DistillingTrainer, OptimisingTrainer, ScoringTrainer, Searc
                 for name in ("backend", "num_surfaces", "num_entities", "vector_size")
                 if hasattr(kb, name)
             },
-            development=evaluations[-1] if evaluations else None,
+            development=self.development_scores(),
             hyper_parameters=self.args.hyper_parameters(),
+            adapter=is_peft_model(model),
         )
         folder = Path(self.args.output_dir)
         folder.mkdir(parents=True, exist_ok=True)

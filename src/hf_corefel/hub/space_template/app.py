@@ -53,7 +53,7 @@ def show(text: str, min_probability: float = 0.0, scope: str | None = None) -> t
 
 def page() -> gr.Blocks:
     """Return the page, with the annotation of its first example."""
-    examples: list[str] = SETTINGS["examples"]
+    examples = [text for text in SETTINGS["examples"] if len(text) <= MAX_CHARACTERS]
     first = examples[0] if examples else ""
     scope = reading.default_scope
     html, annotation = show(first, scope=scope)
