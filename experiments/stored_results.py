@@ -168,7 +168,7 @@ def _rounded(probability: float | None, digits: int = 3) -> float | None:
 def read_predictions(path: Path, texts: Mapping[str, str]) -> list[AnnotatedDocument]:
     """Read what `write_predictions` wrote, with the texts of the documents by id."""
     documents = []
-    for line in gzip.decompress(path.read_bytes()).decode().splitlines():
+    for line in gzip.decompress(path.read_bytes()).decode().split("\n")[:-1]:
         row = json.loads(line)
         clusters = [
             Cluster(tuple(Mention(b, e, probability=p) for b, e, p in mentions), entity, probability)

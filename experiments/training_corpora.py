@@ -105,6 +105,8 @@ def read_corpora(arguments: argparse.Namespace) -> tuple[dict[str, list[Document
     if arguments.wikipedia:
         train["wikipedia"] = list(anchored_documents(arguments.wikipedia, kb))
     for path in arguments.passages:
+        if path.stem in train:
+            raise SystemExit(f"--passages: {path}: there are other documents called {path.stem}; rename the file")
         train[path.stem] = list(read_jsonl(path))
     return train, held
 
@@ -140,7 +142,8 @@ def dwie(folder: Path) -> tuple[list[Document], list[Document]]:
 
 def types_of_dwie(folder: Path) -> Iterator[tuple[str, list[tuple[set[str], list[tuple[int, int, str]]]]]]:
     """Yield each article's id and, concept by concept, its types and mentions."""
-    for path in sorted(folder.glob("DW_*.json")):
+    articles = folder / "annos_with_content"
+    for path in sorted((articles if articles.is_dir() else folder).glob("DW_*.json")):
         article = load_article(path)
         mentions: dict[int, list[tuple[int, int, str]]] = {}
         for mention in article["mentions"]:

@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 
 from hf_corefel import Document, load_pipeline
 from hf_corefel.cli import app
-from hf_corefel.formats import write_jsonl
-from little_corpora import Source, write_conll2012
+from hf_corefel.formats import write_documents, write_jsonl
+from little_corpora import Source, write_conll2012, write_docred
 
 
 def run(*arguments: object) -> tuple[int, str, str]:
@@ -47,6 +47,7 @@ def test_nothing_that_is_read_and_nothing_twice_is_written(corpus: Path, tiny_fo
         (("--picture", tiny_folder / "config.json"), "--picture: .*that is a file of the corpus or the model"),
         (("--report", tmp_path / "x", "--picture", tmp_path / "x"), "where --report and --picture both go"),
         (("--report", tmp_path / "none" / "x"), "--report: .*there is no folder"),
+        (("--picture", tmp_path), "--picture: .*that is a folder; name a file in it"),
     ):
         code, out, error = run(corpus, "--model", tiny_folder, *options)
         assert (code, out) == (1, "") and re.search(message, " ".join(error.split())), error
@@ -129,3 +130,17 @@ def test_a_corpus_is_asked_for_the_mentions_that_it_annotates(
     for folder, scope, has in ((tmp_path / "scoped", "named", "are all, entities"), (tiny_folder, "all", "has none")):
         code, _, error = run(tmp_path / "corpus", "--model", folder, "--mention-scope", scope)
         assert code == 1 and f"--mention-scope: there is no scope {scope}; the model" in error and has in error
+
+
+def test_json_of_a_corpus_and_lists_of_documents_are_read(
+    tiny_documents: list[Document], tiny_folder: Path, tmp_path: Path
+) -> None:
+    source = Source([["Anna", "met", "Carl"], ["She", "left"]], [("Q1", [(0, 0, 0), (1, 0, 0)]), (None, [(0, 2, 2)])])
+    docred = write_docred(tmp_path / "docred.json", source)
+    write_documents(tmp_path / "listed.json", tiny_documents)
+    (tmp_path / "lines.json").write_text(json.dumps(tiny_documents[0].to_dict()) + "\n", encoding="utf-8")
+    places = docred, tmp_path / "listed.json", tmp_path / "lines.json"
+    report = tmp_path / "report"
+    code, _, error = run(*places, "--split", "all", "--model", tiny_folder, "--report", report)
+    assert (code, error) == (0, "")
+    assert list(json.loads(report.read_text(encoding="utf-8"))["before"]) == ["docred", "listed", "lines"]

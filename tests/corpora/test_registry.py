@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import subprocess
@@ -19,6 +20,7 @@ from hf_corefel import Document
 from hf_corefel.cli import app
 from hf_corefel.corpora import CORPORA, CorpusError, CorpusSpec, corpus_files, detect_format, read_gold, read_texts
 from hf_corefel.corpora.exporting import export_corpus
+from hf_corefel.corpora.fingerprint import corpus_fingerprint
 from hf_corefel.corpora.locating import find_corpus
 from hf_corefel.evaluation import evaluate_corpus
 
@@ -218,3 +220,15 @@ def test_a_guest_that_fails_keeps_nobody_from_the_rest(tmp_path: Path) -> None:
     (tmp_path / "a.conll").write_text("#begin document (a); part 000\na 0 0 Ada (1)\n\n#end document\n")
     with pytest.warns(UserWarning, match=r"corpus 'mine': its sniff failed on .*no such luck"):
         assert detect_format(tmp_path) == "conll2012"
+
+
+def test_rows_are_made_anew_when_the_reader_of_a_guest_changes(
+    gap: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gap_reader_of_somebody.py").write_text(GAP, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    module = importlib.import_module("gap_reader_of_somebody")
+    before = corpus_fingerprint(gap, module.SPEC)
+    assert corpus_fingerprint(gap, module.SPEC) == before
+    (tmp_path / "gap_reader_of_somebody.py").write_text(f"{GAP}MENDED = True\n", encoding="utf-8")
+    assert corpus_fingerprint(gap, importlib.reload(module).SPEC) != before

@@ -131,3 +131,29 @@ def test_unknown_names(tmp_path: Path) -> None:
         hf_corefel.load_corpus(tmp_path, corpus="gums")
     with pytest.raises(CorpusError, match="no corpus that is known here"):
         hf_corefel.load_corpus(tmp_path)
+
+
+def test_no_document_is_lost_for_the_name_of_its_file(name: str, tmp_path: Path) -> None:
+    write, read, load, end = FORMATS[name]
+    # Of DocRED a split is one file.
+    others = ("the_test_of_time",) if name == "docred" else ("oslo", "the_test_of_time")
+    for stem in (*others, "x-dev"):
+        write(tmp_path / f"{stem}.{end}", SOURCE)
+    built = load(tmp_path, cache_dir=tmp_path / "cache")
+    assert {split: len(rows) for split, rows in built.items()} == {"train": len(others), "validation": 1}
+    # Whether the others belong to it nobody knows.
+    write(tmp_path / f"train_accident.{end}", SOURCE)
+    with pytest.warns(UserWarning, match=rf"files are in no split, .* such as {others[0]}\.{end}; split 'all' takes"):
+        assert len(list(read(tmp_path, "train"))) == 1
+    assert len(list(read(tmp_path, "all"))) == len(others) + 2
+    with pytest.raises(ValueError, match="'all' takes every file"):
+        list(read(tmp_path, "test"))
+
+
+def test_rows_have_wikidata_ids(tmp_path: Path) -> None:
+    (tmp_path / "oslo.txt").write_text("Oslo", encoding="utf-8")
+    lines = ["T1\tMention 0 4\tOslo", "N1\tReference T1 Wikipedia:Oslo\tOslo", "N2\tReference T1 Wikidata:Q585\tOslo"]
+    (tmp_path / "oslo.ann").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    rows = hf_corefel.load_brat(tmp_path, split="train", cache_dir=tmp_path / "cache")
+    assert [cluster["wikidata"] for cluster in rows[0]["clusters"]] == ["Q585"]
+    assert documents(rows) == list(read_brat(tmp_path))

@@ -135,12 +135,12 @@ def calibrate(
                     samples=samples,
                     progress=progress.update,
                 )
+            if out is not None and found.calibration is not None:
+                found.save(pipeline, out)
             for file, text in ((report, json.dumps(found.to_dict(), indent=1) + "\n"), (picture, found.to_svg())):
                 if file is not None:
                     with whole_file(file) as place:
                         place.write_text(text, encoding="utf-8")
-            if out is not None and found.calibration is not None:
-                found.save(pipeline, out)
     except (OSError, ValueError) as error:
         fail(f"cannot calibrate on {', '.join(corpora)}: {error}")
     show(*_tables(found))
@@ -154,13 +154,15 @@ def _read_corpora(
     """The documents by the name of their corpus, which is that of its file or folder."""
     import random
 
-    from ..formats import read_jsonl
+    from .convert import is_corpus
 
     found: dict[str, list[Any]] = {}
     for place in places:
         path = Path(place)
-        is_file = path.is_file() and path.name.removesuffix(".gz").endswith((".jsonl", ".json"))
-        documents = list(read_jsonl(path)) if is_file else _read_corpus(path, split, scopes, wanted)
+        if path.is_file() and path.name.removesuffix(".gz").endswith((".jsonl", ".json")) and not is_corpus(place):
+            documents = _read_file(path)
+        else:
+            documents = _read_corpus(path, split, scopes, wanted)
         if wanted is not None:
             documents = [d if d.mention_scope else replace(d, mention_scope=wanted) for d in documents]
         if limit is not None and len(documents) > limit:
@@ -170,6 +172,17 @@ def _read_corpora(
             raise ValueError(f"{place}: another corpus is called {name}, too; give each file another name")
         found[name] = documents
     return found
+
+
+def _read_file(path: Path) -> list[Any]:
+    """The documents of JSON lines, or of a list of them, which both may be called ``.json``."""
+    from ..formats import read_documents, read_jsonl
+
+    if path.suffix == ".json":
+        with path.open("rb") as file:
+            if file.read(100).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
+                return list(read_documents(path, "json"))
+    return list(read_jsonl(path))
 
 
 def _read_corpus(path: Path, split: str, scopes: Sequence[str], wanted: str | None) -> list[Any]:

@@ -69,7 +69,7 @@ def convert(
 def _read(source: str, kind: str | None, split: str, *, lenient: bool) -> Iterator[AnyDocument]:
     """The documents of a format that can be read, or of a corpus."""
     named = kind or (None if os.path.isdir(source) else format_of(source))
-    if kind is None and named == "json" and _is_corpus(source):  # corpora come in such files, too
+    if kind is None and named == "json" and is_corpus(source):  # corpora come in such files, too
         named = None
     if named in FORMATS and (can_read(str(named)) or named not in CORPORA):
         if split != "all":
@@ -80,7 +80,7 @@ def _read(source: str, kind: str | None, split: str, *, lenient: bool) -> Iterat
     yield from read_gold(source, split, mention_scope="all", corpus_format=corpus, strict=not lenient)
 
 
-def _is_corpus(source: str) -> bool:
+def is_corpus(source: str) -> bool:
     try:
         return bool(detect_format(source))
     except CorpusError:

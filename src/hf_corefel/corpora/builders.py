@@ -36,11 +36,17 @@ __all__ = [
 
 
 # That no speakers are known is not the same as that nobody speaks, and likewise with words.
-_NULLABLE = ("speakers", "words", "annotated")
+_NULLABLE = ("speakers", "words", "annotated", "mention_scope")
 
 
 def document_features(
-    *, words: bool = False, candidates: bool = False, speakers: bool = False, annotated: bool = False
+    *,
+    words: bool = False,
+    candidates: bool = False,
+    speakers: bool = False,
+    annotated: bool = False,
+    mention_scope: bool = False,
+    facts: bool = False,
 ) -> Any:
     """The columns of a corpus, as `Document.to_dict` names them; offsets are code points, end exclusive.
 
@@ -49,6 +55,8 @@ def document_features(
         candidates: With the column ``candidates``, the corpus' own lists.
         speakers: With the column ``speakers``, who says what; null where nobody is known.
         annotated: With the column ``annotated``, which layers are; null where all are.
+        mention_scope: With the column ``mention_scope``; null where documents do not say it.
+        facts: Whether clusters have ``wikidata`` and ``type``, null where they are not known.
     """
     whole, string = datasets.Value("int64"), datasets.Value("string")
     mention = {"begin": whole, "end": whole, "text": string}
@@ -58,9 +66,12 @@ def document_features(
     if candidates:
         listed = [{"entity": string, "prior": datasets.Value("float64")}]
         columns["candidates"] = [{"begin": whole, "end": whole, "candidates": listed}]
-    columns["clusters"] = [{"entity": string, "mentions": [mention]}]
+    known = {"wikidata": string, "type": string} if facts else {}
+    columns["clusters"] = [{"entity": string, "mentions": [mention], **known}]
     if speakers:
         columns["speakers"] = [{"begin": whole, "end": whole, "speaker": string}]
+    if mention_scope:
+        columns["mention_scope"] = string
     if annotated:
         columns["annotated"] = LAYERS
     return datasets.Features(columns)
@@ -160,8 +171,11 @@ class CorpusBuilder(datasets.GeneratorBasedBuilder):  # type: ignore[misc,unused
         return [datasets.SplitGenerator(name, gen_kwargs={"split": name}) for name in self._split_names()]
 
     def _generate_examples(self, split: str) -> Iterator[tuple[int, dict[str, Any]]]:
+        listed = self.info.features["clusters"]
+        fields = list(listed[0] if isinstance(listed, list) else listed.feature)
         for index, document in enumerate(self._documents(split)):
-            row = document.to_dict()
+            row: dict[str, Any] = {**document.to_dict()}
+            row["clusters"] = [{name: cluster.get(name) for name in fields} for cluster in row.get("clusters", [])]
             yield index, {name: row.get(name, None if name in _NULLABLE else []) for name in self.info.features}
 
     def _as_dataset(self, split: Any = "train", in_memory: bool = False) -> Any:

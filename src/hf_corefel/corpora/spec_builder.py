@@ -55,7 +55,10 @@ class SpecBuilder(CorpusBuilder):
         cls.DEFAULT_CONFIG_NAME = names[0]
 
     def _features(self) -> Any:
-        return document_features(words=True, speakers=True, annotated=True)
+        asked = self.config.candidates
+        return document_features(
+            words=True, candidates=asked, speakers=True, annotated=True, mention_scope=True, facts=True
+        )
 
     def _own_splits(self) -> dict[str, str]:
         """The splits of which something is there, with the corpus' own names."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from .errors import CorpusError
 
@@ -16,10 +18,13 @@ SPLIT_NAMES = {"train": ("train", "training"), "dev": ("dev", "development", "va
 def split_of(name: str) -> str | None:
     """Return the split that a file or folder is named after, None when it is after none.
 
-    A word of the name counts: ``train.english.v4_gold_conll``, ``en_gum-corefud-dev.conllu``, ``dev_revised.json``.
+    Its first word counts, and the last before its ending: ``train.english.v4_gold_conll``, ``dev_revised.json``,
+    ``en_gum-corefud-dev.conllu``; one in the middle may be a word of a title.
     """
     words = "".join(character if character.isalnum() else " " for character in name.lower()).split()
-    return next((split for split, names in SPLIT_NAMES.items() if any(word in names for word in words)), None)
+    stem = "".join(character if character.isalnum() else " " for character in Path(name.lower()).stem).split()
+    ends = (*words[:1], *stem[-1:])
+    return next((split for split, names in SPLIT_NAMES.items() if any(word in names for word in ends)), None)
 
 
 def files_below(folder: Path, patterns: Iterable[str]) -> list[Path]:
@@ -44,6 +49,8 @@ def files_of_split(
 ) -> list[Path]:
     """Return the files of a split in the order of their names.
 
+    Files that are named after none are those of ``train`` where no other file is.
+
     Args:
         path: A file, whose only split is ``all``, or a folder.
         split: ``train``, ``dev``, ``test`` or ``all``.
@@ -54,6 +61,9 @@ def files_of_split(
     Raises:
         CorpusError: When there is no file.
         ValueError: When there is no such split, or no file is named after it.
+
+    Warns:
+        UserWarning: When files are in no split, as those that are named after none beside those of ``train``.
     """
     if split not in (*SPLIT_NAMES, "all"):
         raise ValueError(f"split must be one of {', '.join(SPLIT_NAMES)}, all; got {split!r}")
@@ -67,12 +77,25 @@ def files_of_split(
     if split == "all":
         return files
     # The folder says it of all that is below it, such as the files of OntoNotes.
-    chosen = [file for file in files if _split_below(file, path) == split]
-    if not chosen:
-        raise ValueError(
-            f"split {split!r}: {path} has no file or folder that is named after it ({', '.join(SPLIT_NAMES[split])})"
+    splits = {file: _split_below(file, path) for file in files}
+    chosen = [file for file in files if splits[file] == split]
+    unnamed = [file for file in files if splits[file] is None]
+    if split == "train" and not chosen:
+        return unnamed or _none_named(split, path)
+    if split == "train" and unnamed:
+        warnings.warn(
+            f"{path}: {len(unnamed)} files are in no split, for they are named after none, such as "
+            f"{unnamed[0].relative_to(path)}; split 'all' takes every file",
+            stacklevel=3,
         )
-    return chosen
+    return chosen or _none_named(split, path)
+
+
+def _none_named(split: str, path: Path) -> NoReturn:
+    raise ValueError(
+        f"split {split!r}: {path} has no file or folder that is named after it ({', '.join(SPLIT_NAMES[split])}); "
+        "'all' takes every file"
+    )
 
 
 def _split_below(file: Path, folder: Path) -> str | None:

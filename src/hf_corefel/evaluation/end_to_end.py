@@ -193,6 +193,8 @@ def check_outputs(outputs: dict[str, str | Path | None], inputs: Sequence[str | 
     for name, file in wanted.items():
         if not os.path.isdir(file.parent):
             raise ValueError(f"{name}: {file}: there is no folder {file.parent}; make it first")
+        if file.is_dir():
+            raise ValueError(f"{name}: {file}: that is a folder; name a file in it")
         if overwrites(file, taken):
             raise ValueError(f"{name}: {file}: that is a file of the corpus or the model; choose another name")
         if not file.exists() or file.is_file():
