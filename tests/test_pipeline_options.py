@@ -268,3 +268,22 @@ def test_fields_that_results_have_themselves_are_named(annotate: CorefELPipeline
             (result,) = annotate.annotate([row])
         assert result.extra == {"other": 1}
         assert "fields that are called as those of results were left out: samples" in result.warnings
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"window_size": 5000}, "window_size is 5000 there, and the encoder reads"),
+        ({"max_span_words": 99}, "max_span_words is 99 there"),
+    ],
+)
+def test_settings_that_are_replaced_are_checked(tiny_folder: Path, changes: dict[str, Any], message: str) -> None:
+    annotate = load_pipeline(tiny_folder)
+    before = annotate("Oslo")
+    good = annotate.processor.settings
+    annotate.processor.settings = good.replace(**changes)
+    for _ in range(2):
+        with pytest.raises(ValueError, match=message):
+            annotate("Oslo")
+    annotate.processor.settings = good
+    assert annotate("Oslo") == before

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import BatchFeature
 
-from hf_corefel import Candidate, Cluster, CorefELProcessor, Document, KnowledgeBase, Mention
+from hf_corefel import Candidate, Cluster, CorefELProcessor, Document, DocumentError, KnowledgeBase, Mention
 from hf_corefel.processing_corefel import CorefELBatch, EncodedDocument
 
 TEXT = "Anna Bergen met Carl. Bergen left the city of Oslo!"
@@ -391,3 +391,20 @@ def test_nothing_is_cut_in_silence(processor: CorefELProcessor, options: dict[st
         processor(TEXT, **options)
     with pytest.raises(ValueError, match=r'return_tensors: expected "pt" or "np", got \'tf\''):
         processor(TEXT, return_tensors="tf")
+
+
+def test_rows_are_documents_and_what_is_none_is_named(processor: CorefELProcessor) -> None:
+    row = {"text": TEXT, "mentions": [[0, 3]]}
+    expected = processor(Document(TEXT, mentions=[(0, 3)]))
+    for handed in (row, [row], iter([row])):
+        found = processor(handed)
+        assert [encoded.document.text for encoded in found.documents] == [TEXT]
+        assert found["input_ids"].equal(expected["input_ids"]) and found["span_begin"].equal(expected["span_begin"])
+    for handed, error, message in (
+        (None, TypeError, "text: expected a text, a Document, its dict, or many; got NoneType"),
+        (b"Oslo", TypeError, "text: expected a text, a Document, its dict, or many; got bytes"),
+        ([None], DocumentError, r"text\[0\]: expected a text, a Document or its dict; got NoneType"),
+        ([TEXT, {"id": 1}], DocumentError, "document 1: missing field 'text'"),
+    ):
+        with pytest.raises(error, match=message):
+            processor(handed)

@@ -127,3 +127,15 @@ def test_spawned_workers(folder: Path, processor: CorefELProcessor) -> None:
         for each in (loaded, processor):
             encoded = pool.submit(each.encode, TEXT).result()
             assert_equal(each.collate([encoded]), processor(TEXT).inputs)
+
+
+def test_nothing_that_is_asked_for_is_passed_over(
+    processor: CorefELProcessor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(TypeError, match="takes no argument 'repo_id' by itself"):
+        processor.save_pretrained(tmp_path / "saved", repo_id="acme/x")
+    assert not (tmp_path / "saved").exists()
+    pushed: list[Any] = []
+    monkeypatch.setattr(CorefELProcessor, "push_to_hub", lambda self, *names, **more: pushed.append((names, more)))
+    processor.save_pretrained(tmp_path / "saved", push_to_hub=True, private=True)
+    assert pushed == [(("saved",), {"private": True})]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -25,10 +25,12 @@ from .configuration.reading_settings import ReadingSettings
 from .configuration_corefel import CorefELConfig
 from .documents import Document, DocumentError
 from .documents.annotated_layers import NAME_SCOPES
+from .documents.plain_values import plain
 from .loading.adapters import place_of
 from .loading.foreign_code import loading_from
 from .loading.repositories import FINGERPRINT_FILE, HubOptions, checked_name, download_folder, upload_folder
 from .loading.tokenizers import load_tokenizer
+from .pipelines.handed_over import as_document, is_single, items_of
 from .processing import (
     SubwordTokenizer,
     choose_spans,
@@ -121,18 +123,28 @@ class CorefELProcessor:
 
     # Loading and saving -------------------------------------------------------------------------------
 
-    def save_pretrained(self, save_directory: str | Path, **kwargs: Any) -> None:
+    def save_pretrained(self, save_directory: str | Path, *, push_to_hub: bool = False, **kwargs: Any) -> None:
         """Writes tokenizer, settings and knowledge base beside the model.
 
+        Args:
+            save_directory: The folder.
+            push_to_hub: Upload it too, see `push_to_hub`.
+            **kwargs: Arguments of `push_to_hub`; ``repo_id`` is the folder's name when it is left out.
+
         Raises:
+            TypeError: When there is another argument.
             ValueError: When the knowledge base's class is not registered, so that nobody could load it.
         """
         folder = Path(save_directory)
+        if kwargs and not push_to_hub:
+            raise TypeError(f"CorefELProcessor.save_pretrained takes no argument {next(iter(kwargs))!r} by itself")
         folder.mkdir(parents=True, exist_ok=True)
         self.tokenizer.save_pretrained(str(folder))
         save_knowledge_base(self.knowledge_base, folder / KNOWLEDGE_BASE_FOLDER)
         write_settings(self.settings, folder / SETTINGS_FILE)
         (folder / FINGERPRINT_FILE).unlink(missing_ok=True)  # it was of another processor
+        if push_to_hub:
+            self.push_to_hub(kwargs.pop("repo_id", folder.name), **kwargs)
 
     def push_to_hub(self, repo_id: str, *, commit_message: str = "Upload processor", **kwargs: Any) -> Any:
         """Uploads what `save_pretrained` writes, the knowledge base included.
@@ -218,7 +230,7 @@ class CorefELProcessor:
 
     def __call__(
         self,
-        text: str | Document | Sequence[str | Document],
+        text: str | Document | Mapping[str, Any] | Iterable[str | Document | Mapping[str, Any]],
         *,
         gold: bool = False,
         return_tensors: str | None = "pt",
@@ -227,13 +239,14 @@ class CorefELProcessor:
         """Encodes documents as one batch: ``model(**processor(text))``.
 
         Args:
-            text: Texts or documents, one or many.
+            text: A text, a `Document` or its dict, or many of these.
             gold: Adds the gold tensors, for the loss.
             return_tensors: "pt" for tensors, "np" for arrays of numpy.
             **unknown: Nothing: documents are padded to the longest, and read in windows where they are long, never cut.
 
         Raises:
-            TypeError: When there is another argument.
+            DocumentError: When something is no document, or an invalid one.
+            TypeError: When there is another argument, or no text.
             ValueError: When there is no document, or no such kind of tensors.
         """
         if unknown:
@@ -243,8 +256,10 @@ class CorefELProcessor:
             )
         if return_tensors not in (None, "pt", "np"):
             raise ValueError(f'return_tensors: expected "pt" or "np", got {return_tensors!r}')
-        several = [text] if isinstance(text, str | Document) else list(text)
-        encoded = self.complete([self.encode(item, later_vectors=True) for item in several])
+        single = plain(text)
+        several = [single] if is_single(single) else items_of(text, "text", "a text, a Document, its dict, or many")
+        documents = [as_document(item, f"text[{number}]") for number, item in enumerate(several)]
+        encoded = self.complete([self.encode(document, later_vectors=True) for document in documents])
         tensors: dict[str, Any] = self.collate(encoded, gold=gold)
         if return_tensors == "np":
             tensors = {name: value.numpy() for name, value in tensors.items()}
