@@ -162,6 +162,36 @@ def test_what_is_refused(tmp_path: Path) -> None:
         annotate_many(rows(), tmp_path / "new", workers=0, model=tmp_path / "nowhere")
 
 
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"min_probabilty": 0.8}, "takes no parameter 'min_probabilty'"),
+        ({"min_probability": 2}, "min_probability: expected a number between 0 and 1, got 2"),
+        ({"mention_scope": "alll"}, "mention_scope: .*'alll'"),
+        ({"types": ["persn"]}, "types: .*'persn'"),
+        ({"num_workers": -1}, "num_workers: expected a whole number from 0, got -1"),
+    ],
+)
+def test_a_slip_in_a_parameter_is_said_before_the_job_is_begun(
+    tmp_path: Path, asked: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(BulkError, match=message):
+        annotate_many(rows(), tmp_path / "out", workers=0, **asked)
+    assert not (tmp_path / "out").exists()
+    # A pipeline of another kind may take anything.
+    assert run(rows(), tmp_path / "out", **asked).failed == 0
+
+
+def test_objects_in_other_fields_are_the_same_in_the_next_process(tmp_path: Path) -> None:
+    def given(source: object) -> list[dict[str, Any]]:
+        return [{"id": "a", "text": "Oslo at 0x1.", "source": [source]}]
+
+    run(given(object()), tmp_path)
+    assert run(given(object()), tmp_path, resume=True).earlier == 1
+    with pytest.raises(BulkError, match="the documents of shard 0 differ"):
+        run(given("another"), tmp_path, resume=True)
+
+
 def test_inputs_that_have_changed_are_refused(tmp_path: Path) -> None:
     def stopped() -> Iterator[dict[str, Any]]:
         yield from rows()

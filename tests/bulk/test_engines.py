@@ -6,6 +6,7 @@ import importlib.util
 import json
 import pickle
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -114,6 +115,19 @@ def test_datasets_map(tiny_folder: Path, expected: list[Any], processes: int | N
 def test_a_single_row_is_said_to_be_one(text: str | None) -> None:
     with pytest.raises(BulkError, match=r"got a single row; pass batched=True to Dataset\.map"):
         ColumnAnnotator(pipeline=len)({"id": "a", "text": text})
+
+
+def test_a_slip_in_a_parameter_is_said_at_once() -> None:
+    with pytest.raises(BulkError, match="min_probability: expected a number between 0 and 1, got 2"):
+        ColumnAnnotator(parameters={"min_probability": 2})
+    with pytest.raises(BulkError, match="takes no parameter 'anything'"):
+        ColumnAnnotator(pipeline=SimpleNamespace(task="coref-el"), parameters={"anything": 2})
+    with pytest.raises(BulkError, match="batch_size is said of single calls of the pipeline, not of all"):
+        ColumnAnnotator(parameters={"batch_size": 2})
+    # What can be read once is told to every document.
+    parameters = Annotator(parameters={"types": iter(["person"]), "top_k": None, "num_workers": 0}).parameters
+    assert parameters == {"types": ("person",), "num_workers": 0}
+    assert Annotator(pipeline=len, parameters={"anything": 2}).parameters == {"anything": 2}
 
 
 def test_what_is_loaded_stays_here_and_what_is_given_goes_along() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,8 +14,10 @@ from typing import Any
 import pytest
 import torch
 
+from hf_corefel import KnowledgeBase
 from hf_corefel.bulk import BulkError, annotate_many
 from hf_corefel.bulk.sources import Reading
+from hf_corefel.candidates import ComposedKnowledgeBase
 from hf_corefel.documents import AnnotatedDocument, Document
 
 WRITER = "0123456789abcdef" * 2
@@ -179,7 +183,7 @@ def test_options_that_change_nothing_may_be_others(tmp_path: Path) -> None:
 def test_jobs_that_have_noted_less_are_gone_on_with(tmp_path: Path, complete: bool) -> None:
     report = run(ROWS, tmp_path)
     manifest = json.loads((tmp_path / "manifest.json").read_text())
-    for name in ("reading", "packing", "loading"):
+    for name in ("reading", "packing", "loading", "content_of_the_model", "content_of_the_knowledge_base"):
         del manifest["job"][name]
     if complete:
         (tmp_path / "manifest.json").write_text(json.dumps(manifest))
@@ -193,6 +197,61 @@ def test_jobs_that_have_noted_less_are_gone_on_with(tmp_path: Path, complete: bo
     assert again.shards == report.shards and again.earlier == (6 if complete else 4)
     # What is known of it stays what it has been.
     assert json.loads((tmp_path / "manifest.json").read_text())["job"] == manifest["job"]
+
+
+@pytest.mark.parametrize(
+    "file", ["model.safetensors", "config.json", "onnx/encoder.onnx", "knowledge_base/kb_config.json"]
+)
+def test_a_model_that_was_trained_again_is_another(tmp_path: Path, file: str) -> None:
+    model, out = tmp_path / "model", tmp_path / "out"
+    for name, text in (("README.md", "a card"), (file, '{"content_fingerprint": "first"}')):
+        (model / name).parent.mkdir(parents=True, exist_ok=True)
+        (model / name).write_text(text)
+    run(ROWS, out, model=model)
+    # Copied to another machine, and with another card.
+    shutil.copytree(model, tmp_path / "copy", copy_function=shutil.copyfile)
+    shutil.rmtree(model)
+    (tmp_path / "copy").rename(model)
+    (model / "README.md").write_text("another card")
+    assert run(ROWS, out, model=model, resume=True).earlier == 6
+    (model / file).write_text('{"content_fingerprint": "again"}')
+    with pytest.raises(BulkError, match="has another content of the model"):
+        run(ROWS, out, model=model, resume=True)
+
+
+def base(entity: str) -> KnowledgeBase:
+    return KnowledgeBase.build([("Oslo", [(entity, 1.0)])])
+
+
+@pytest.mark.parametrize("kind", ["object", "composed", "folder", "composed folder"])
+def test_a_knowledge_base_that_says_something_else_is_another(tmp_path: Path, kind: str) -> None:
+    def given(entity: str) -> Any:
+        made = ComposedKnowledgeBase([base(entity)]) if "composed" in kind else base(entity)
+        if "folder" not in kind:
+            return made
+        shutil.rmtree(tmp_path / "kb", ignore_errors=True)
+        made.save_pretrained(tmp_path / "kb")
+        return str(tmp_path / "kb")
+
+    run(ROWS, tmp_path / "out", loading={"knowledge_base": given("Oslo")})
+    assert run(ROWS, tmp_path / "out", resume=True, loading={"knowledge_base": given("Oslo")}).earlier == 6
+    with pytest.raises(BulkError, match="has another content of the knowledge base"):
+        run(ROWS, tmp_path / "out", resume=True, loading={"knowledge_base": given("Rome")})
+
+
+@pytest.mark.parametrize("words", [1, 100_000])
+def test_a_script_that_each_worker_runs_again_is_said_to_need_its_guard(tmp_path: Path, words: int) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from hf_corefel import annotate_many\n"
+        f"annotate_many([{{'id': 1, 'text': 'word ' * {words}}}], 'out', model='nowhere')\n"
+    )
+    # What is longer than a pipe holds is not taken by a worker that ends.
+    done = subprocess.run([sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    last = done.stderr.strip().splitlines()[-1]
+    assert done.returncode == 1
+    assert last.startswith("hf_corefel.bulk.annotator.BulkError: worker processes end as they start")
+    assert 'if __name__ == "__main__":' in last and "workers=0" in last
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs names of files that are any bytes")

@@ -15,6 +15,7 @@ __all__ = ["MAX_DOCUMENT_WORDS", "Annotator", "BulkError", "Failure"]
 
 # Words of a document unless told otherwise.
 MAX_DOCUMENT_WORDS = 100_000
+_TASK = "coref-el"
 
 
 class BulkError(ValueError):
@@ -66,6 +67,9 @@ class Annotator:
         pipeline: A pipeline that is there already.
         say: Told what is to be known of the loading.
 
+    Raises:
+        BulkError: When the pipeline takes no such parameter, or no such value of it.
+
     Example:
         >>> from hf_corefel.bulk import Annotator
         >>> Annotator(parameters={"top_k": 2}).pipeline is None
@@ -83,6 +87,11 @@ class Annotator:
     """Whether the process is there for it alone, and may be told how to compute and what not to say."""
 
     _loaded: Callable[..., Any] | None = field(default=None, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # One of another kind may take others.
+        if self.pipeline is None or getattr(self.pipeline, "task", None) == _TASK:
+            self.parameters = _checked(self.parameters)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_loaded": None, "say": None}
@@ -185,6 +194,26 @@ class Annotator:
             result = AnnotatedDocument.from_dict(data)
             results.append(replace(result, extra=source.extra) if source.extra else result)
         return results
+
+
+def _checked(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the pipeline is to be told, in plain form; a slip would cost every document, one by one."""
+    said = {name: value for name, value in parameters.items() if value is not None}
+    if not said:
+        return {}
+    for name in ("batch_size", "constraints"):
+        if name in said:
+            raise BulkError(f"parameters: {name} is said of single calls of the pipeline, not of all; leave it out")
+    # Brings along more than a process that has nothing to check needs.
+    from ..pipelines.parameters import check_batching, split_parameters
+
+    batching = {name: said.pop(name) for name in ("num_workers",) if name in said}
+    try:
+        check_batching(batching)
+        before, after = split_parameters(said, _TASK)
+    except (TypeError, ValueError) as error:
+        raise BulkError(f"parameters: {error}") from error
+    return {**batching, **before, **after}
 
 
 def _settle_process() -> None:

@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-__all__ = ["MOST_FALSE_STARTS", "Attempts", "AttemptsFile", "false_start"]
+__all__ = ["MOST_FALSE_STARTS", "Attempts", "AttemptsFile", "cannot_start", "false_start"]
 
 _BEGINS = "begins"
 # How often a document may end the worker that reads it by itself: the first time may have been by chance.
@@ -115,4 +115,12 @@ def false_start(why: str) -> str:
     return (
         f"worker processes are ended before they read a document ({why}), as happens when memory runs out; try fewer "
         "workers"
+    )
+
+
+def cannot_start() -> str:
+    """Return the message about workers that end by an error of Python before they are given anything to read."""
+    return (
+        "worker processes end as they start (exit status 1), for an error that standard error shows: a script is run "
+        'again by each of them, so put its call under if __name__ == "__main__":, or give workers=0'
     )

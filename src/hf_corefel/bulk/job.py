@@ -12,10 +12,11 @@ from typing import Any
 
 from ..documents import Document
 from ..documents.extra_fields import ExtraFields
-from ..utils.worker_processes import Task, completed, why_ended
+from ..utils.worker_processes import Task, WorkerDiedError, completed, why_ended
 from ..version import __version__
 from .annotator import MAX_DOCUMENT_WORDS, Annotator, BulkError
-from .attempts import MOST_FALSE_STARTS, Attempts, false_start
+from .attempts import MOST_FALSE_STARTS, Attempts, cannot_start, false_start
+from .identities import identity_of_knowledge_base, identity_of_model
 from .inputs import Inputs
 from .job_folder import JobFolder, ShardEntry
 from .progress import JobProgress, Meter
@@ -128,8 +129,8 @@ def annotate_many(
         What was done, by earlier runs too.
 
     Raises:
-        BulkError: When the folder holds something else, the model cannot be loaded, or the inputs or options are not
-            those that the job was begun with.
+        BulkError: When the folder holds something else, there is no such parameter or value of it, the model cannot be
+            loaded, or the inputs, options, model or knowledge base are not those that the job was begun with.
         FileBusyError: When another run is writing into the folder.
         OSError: When the folder cannot be written; a note says how to go on.
         KeyboardInterrupt: When the process is stopped; a note says the same.
@@ -150,6 +151,7 @@ def annotate_many(
     model = None if model is None else str(model)
     folder, said = Path(output), {name: value for name, value in parameters.items() if value is not None}
     options = dict(loading or {})
+    annotator = Annotator(model, options, said, max_document_words, pack, pipeline)  # which checks parameters
     source = Inputs(inputs, reading or Reading(), ExtraFields(say), without=folder)
     if engine == "ray":
         check_for_ray(source, workers)
@@ -168,8 +170,8 @@ def annotate_many(
         "shard_size": shard_size,
         "max_document_words": max_document_words,
         "release": __version__,
+        **_contents(model, options),
     }
-    annotator = Annotator(model, options, said, max_document_words, pack, pipeline)
     worker = ShardWorker(folder, format, annotator, batch_size or _BATCH_SIZE, in_process=workers == 0)
     with JobFolder.held(folder, begun_for, resume=resume) as job:
         run = _Run(job, worker, Meter(progress), say)
@@ -223,11 +225,14 @@ class _Run:
         tasks = self._tasks(source, shard_size)
         done = completed(tasks, self._worker, workers, on_report=self._reported, on_death=self._after_death)
         with closing(done):
-            for _, entry in done:
-                yield entry
-                self._counted.pop(entry.shard, None)
-                self._failed.pop(entry.shard, None)
-                self._attempts.pop(entry.shard, None)
+            try:
+                for _, entry in done:
+                    yield entry
+                    self._counted.pop(entry.shard, None)
+                    self._failed.pop(entry.shard, None)
+                    self._attempts.pop(entry.shard, None)
+            except WorkerDiedError as error:
+                raise BulkError(cannot_start()) from error
 
     def _tasks(self, source: Inputs, shard_size: int) -> Iterator[Task]:
         """The shards that are not done, in their order."""
@@ -283,12 +288,13 @@ class _Run:
         if not attempts.has_ended(last, why_ended(status)):
             self._false_starts += 1
             if self._false_starts == MOST_FALSE_STARTS:
-                raise BulkError(false_start(why_ended(status)))
+                # Python's own status of an error that nobody caught, here in what the process imports.
+                raise BulkError(cannot_start() if status == 1 and not last else false_start(why_ended(status)))
         return Task(task.name, (shard, attempts.alone, attempts.lost))
 
 
 def _named(value: Any) -> str | None:
-    return None if value is None else str(value)
+    return None if value is None else _text(value)
 
 
 def _packing(pack: bool | None, batch_size: int, device: Any) -> dict[str, Any]:
@@ -311,5 +317,23 @@ def _noted(value: Any) -> Any:
         return sorted((_noted(item) for item in value), key=str)
     if value is None or isinstance(value, str | int | float):
         return value
+    return _text(value)
+
+
+def _text(value: Any) -> str:
     text = str(value)
+    if isinstance(value, str | Path):
+        return text
     return type(value).__name__ if " at 0x" in text else text  # an address differs from process to process
+
+
+def _contents(model: str | None, options: Mapping[str, Any]) -> dict[str, str | None]:
+    """What model and knowledge base hold, which their names do not say."""
+    knowledge_base, subfolder = options.get("knowledge_base"), options.get("subfolder")
+    try:
+        return {
+            "content_of_the_model": identity_of_model(model, subfolder, own_knowledge_base=knowledge_base is None),
+            "content_of_the_knowledge_base": identity_of_knowledge_base(knowledge_base),
+        }
+    except OSError as error:
+        raise BulkError(f"cannot read {error.filename}: {error.strerror or error}") from error

@@ -30,7 +30,7 @@ _OURS_UNFINISHED = re.compile(
     r"((part|failed)-\d{6,}\.[a-z.]+|attempts-\d{6,}|manifest\.(json|journal))\.part-[0-9a-f]{32}"
 )
 # What a job has been begun for, and earlier releases did not note.
-_NOTED_LATER = ("reading", "packing", "loading")
+_NOTED_LATER = ("reading", "packing", "loading", "content_of_the_model", "content_of_the_knowledge_base")
 _VERSION = 1
 
 

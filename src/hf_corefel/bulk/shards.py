@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,6 +27,7 @@ FORMATS_OF_SHARDS = {"jsonl": ".jsonl", "jsonl.gz": ".jsonl.gz", "parquet": ".pa
 _MOST_CHARACTERS = 16_000_000
 # Characters that are read at once: documents times the longest of them.
 _MOST_AT_ONCE = 64_000
+_ADDRESSES = re.compile(" at 0x[0-9a-fA-F]+")
 
 
 class Shard(NamedTuple):
@@ -44,7 +46,7 @@ def cut(items: Iterable[Document | Failure], size: int) -> Iterator[Shard]:
         nonlocal number, characters, held
         digest = hashlib.blake2b(digest_size=16)
         for item in held:
-            digest.update(repr(item).encode("utf-8", "surrogatepass"))
+            digest.update(_told(item).encode("utf-8", "surrogatepass"))
         shard = Shard(number, held, digest.hexdigest())
         number, characters, held = number + 1, 0, []
         return shard
@@ -59,6 +61,14 @@ def cut(items: Iterable[Document | Failure], size: int) -> Iterator[Shard]:
             yield ended()
     if held:
         yield ended()
+
+
+def _told(item: Document | Failure) -> str:
+    """The item in letters, which are the same in every process: without addresses of objects in its other fields."""
+    told = repr(item)
+    if " at 0x" in told and isinstance(item, Document) and " at 0x" in (extra := repr(item.extra)):
+        return repr(replace(item, extra={})) + _ADDRESSES.sub("", extra)
+    return told
 
 
 class Cut(NamedTuple):

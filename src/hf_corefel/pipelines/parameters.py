@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, TypedDict
 
-from ..decoding.annotating import AnnotationOptions, check_count
+from ..decoding.annotation_options import AnnotationOptions, check_count
 from ..documents import check_mention_scope
 
 __all__ = ["AnnotationParameters", "CallParameters", "check_batching", "split_parameters"]
