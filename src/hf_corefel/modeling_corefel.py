@@ -168,13 +168,13 @@ class CorefELModel(CorefELPreTrainedModel):
             ValueError: When there is no such head.
         """
         previous, self.config.head = self.config.head, head
+        before = set(self.state_dict())
         try:
             self.config.check_values()
-        except ValueError:
-            self.config.head = previous
+            self._add_modules(self._active_groups)
+        except BaseException:
+            self.config.head = previous  # a guest head may raise anything
             raise
-        before = set(self.state_dict())
-        self._add_modules(self._active_groups)
         missing = sorted(set(self.state_dict()) - before)
         if missing:
             self._initialize_missing(missing)

@@ -7,7 +7,7 @@ import inspect
 import math
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Self
 
@@ -21,7 +21,6 @@ from .layers import EntityScorer, PairScorer
 from .layers.int8 import use_int8
 from .layers.matches import LateInput
 from .loading.adapters import (
-    ADAPTER_FILES,
     Adapter,
     adapters_of,
     base_tensors,
@@ -32,11 +31,13 @@ from .loading.adapters import (
 )
 from .loading.foreign_code import loading_from, read_encoder_config, save_code
 from .loading.quantizing import check_savable, leave_exact, means_int8
-from .loading.repositories import FINGERPRINT_FILE, HubOptions, Origin, checked_name
-from .loading.saved_names import state_to_save
+from .loading.repositories import HubOptions, Origin, checked_name
+from .loading.saved_folder import replaced_model_files
+from .loading.saved_names import noting_untrained, state_to_save, taken_note
 from .loading.silence import DefaultCheckpoint
 from .loading.weights import (
     WeightsWarning,
+    check_config,
     drawn_weights,
     expecting,
     find_weights,
@@ -79,6 +80,11 @@ class CorefELPreTrainedModel(PreTrainedModel):
     """How it was loaded; None when it was made here. What belongs to it is loaded in the same way."""
 
     _drawn: Mapping[str, Tensor] = {}
+
+    @property
+    def _ddp_params_and_buffers_to_ignore(self) -> list[str]:
+        """Names of the parameters that the active head does not read."""
+        return []
 
     def _init_weights(self, module: nn.Module) -> None:
         # Only modules of ours come here: the encoder is a PreTrainedModel and initialises itself.
@@ -148,6 +154,7 @@ class CorefELPreTrainedModel(PreTrainedModel):
                 rest = {key: value for key, value in kwargs.items() if key not in HubOptions.names()}
                 kwargs = {**rest, **found.to_kwargs()}
             shapes = saved_shapes(find_weights(name, found, variant=kwargs.get("variant")))
+            check_config(name, found, kwargs.get("config"))
             given = name if adapters else given
         size = None if shapes is None else sum(map(math.prod, shapes.values()))
         default = isinstance(given, DefaultCheckpoint)
@@ -176,7 +183,8 @@ class CorefELPreTrainedModel(PreTrainedModel):
                 "again, or say ignore_mismatched_sizes=True to train it anew"
             )
         missing = sorted({*info["missing_keys"], *_names(info["mismatched_keys"])})
-        model._drawn = drawn_weights(model, missing)
+        noted = set(taken_note(model.config, name)).difference(missing)
+        model._drawn = drawn_weights(model, [*missing, *noted])
         for adapter in adapters:
             merge_adapter(model, adapter)
         if adapters:
@@ -187,15 +195,19 @@ class CorefELPreTrainedModel(PreTrainedModel):
             use_int8(model.encoder)
         sample = sample_weights(model.named_parameters())
         model.origin = Origin(options, sample, trust, bool(asked), default, quantized or to_int8)
-        model._warn_of_weights(name, model.untrained_weights() if adapters else missing, info["unexpected_keys"])
+        drawn = model.untrained_weights()
+        missing = [weight for weight in drawn if weight not in noted] if adapters else missing
+        noted -= {*model._ddp_params_and_buffers_to_ignore}
+        model._warn_of_weights(name, missing, sorted(noted.intersection(drawn)), info["unexpected_keys"])
         loaded: Any = (model, info) if with_info else model
         return loaded
 
-    def _warn_of_weights(self, name: str, missing: list[str], unexpected: Iterable[str]) -> None:
+    def _warn_of_weights(self, name: str, missing: list[str], untrained: list[str], unexpected: Iterable[str]) -> None:
         """Warns of weights that a folder should not lack, have, or hold."""
         broken, beyond = not_finite(self), sorted(unexpected)
         for names, text in (
             (missing, "are missing from it and were drawn at random; train them before you annotate"),
+            (untrained, "are in it as they were drawn at random; train them before you annotate"),
             (beyond, "are in it that the model has no place for; they were left out"),
             (broken, "hold NaN or infinite values"),
         ):
@@ -207,8 +219,10 @@ class CorefELPreTrainedModel(PreTrainedModel):
         """As `PreTrainedModel.save_pretrained`, a whole model that every way of loading reads.
 
         Adapters within the model are merged into what is saved, and stay as they are in the model itself; what PEFT put
-        around a model saves the adapter alone. Code that the encoder was made of is copied too. A fingerprint or an
-        adapter in the folder goes, because it was of other weights.
+        around a model saves the adapter alone. Code that the encoder was made of is copied too. An earlier model in the
+        folder is replaced once this one is whole; its fingerprint, an adapter and exported graphs go with its weights.
+        ``config.json`` names the weights that were drawn at random and never trained (`untrained_weights`), so that
+        they are known for untrained when the model is loaded.
 
         Args:
             save_directory: The folder.
@@ -216,6 +230,7 @@ class CorefELPreTrainedModel(PreTrainedModel):
             **kwargs: As there.
 
         Raises:
+            FileBusyError: When another process has been saving there for minutes.
             ValueError: When pickles are asked for, or the model has weights that it would not be loaded with; the
                 message names them.
         """
@@ -229,11 +244,17 @@ class CorefELPreTrainedModel(PreTrainedModel):
         saved, state = self, given.arguments.get("state_dict")
         if holds_adapters(self):
             saved, state = merged_copy(self, state), None
-        given.arguments.update(self=saved, state_dict=state_to_save(saved, state))
-        save_code(saved.plain_encoder, saved.config.encoder_config, save_directory)
-        PreTrainedModel.save_pretrained(*given.args, **given.kwargs)
-        for file in (FINGERPRINT_FILE, *ADAPTER_FILES):
-            (Path(save_directory) / file).unlink(missing_ok=True)
+        state = state_to_save(saved, state)
+        given.arguments.update(self=saved, state_dict=state)
+        with ExitStack() as stack:
+            if _writes_alone(saved, given.arguments):
+                if given.arguments.get("push_to_hub"):
+                    given.arguments.setdefault("kwargs", {}).setdefault("repo_id", Path(save_directory).name)
+                files = replaced_model_files(save_directory, given.arguments.get("variant"))
+                save_directory = given.arguments["save_directory"] = stack.enter_context(files)
+            save_code(saved.plain_encoder, saved.config.encoder_config, save_directory)
+            stack.enter_context(noting_untrained(saved, state, self._drawn))
+            PreTrainedModel.save_pretrained(*given.args, **given.kwargs)
 
     def load_adapter(self, *args: Any, **kwargs: Any) -> Any:
         """As `PreTrainedModel.load_adapter`: puts an adapter of PEFT into the live model."""
@@ -258,7 +279,9 @@ class CorefELPreTrainedModel(PreTrainedModel):
     def save_without_adapters(self, save_directory: str | Path) -> None:
         """As `save_pretrained`, with the weights that the model has beneath its adapters."""
         save_code(self.plain_encoder, self.config.encoder_config, save_directory)
-        PreTrainedModel.save_pretrained(self, save_directory, state_dict=dict(base_tensors(self)))
+        state = dict(base_tensors(self))
+        with noting_untrained(self, state, self._drawn):
+            PreTrainedModel.save_pretrained(self, save_directory, state_dict=state)
 
     def has_weights_as_loaded(self) -> bool:
         """Whether nobody has trained the weights since they were loaded; False of a model that was made here."""
@@ -300,9 +323,10 @@ class CorefELPreTrainedModel(PreTrainedModel):
         return still_as_drawn(self, self._drawn)
 
     def check_weights(self) -> None:
-        """Raises `ValueError` unless all weights are trained, as far as is known, and finite: before annotating."""
+        """Raises `ValueError` unless all weights are finite and the active head's are trained: before annotating."""
         where = self.name_or_path or "the model"
-        untrained = self.untrained_weights()
+        idle = self._ddp_params_and_buffers_to_ignore
+        untrained = [name for name in self.untrained_weights() if name not in idle]
         if untrained:
             raise ValueError(
                 f"{where}: {len(untrained)} weights are missing from it and were drawn at random "
@@ -345,6 +369,13 @@ def _readable_errors(name: str) -> Iterator[None]:
         TypeError,
     ) as error:
         raise ValueError(f"{name}: the model cannot be loaded ({type(error).__name__}: {error})") from error
+
+
+def _writes_alone(model: PreTrainedModel, arguments: Mapping[str, Any]) -> bool:
+    """Whether what is saved comes of this process only: several write into one folder, none can replace it."""
+    main = arguments.get("is_main_process", True)
+    asks = getattr(model, "should_save_on_this_rank", None)  # of transformers 5
+    return bool(main if asks is None else asks(main)) and not arguments.get("distributed_checkpoint")
 
 
 def _asked(given: Any, options: HubOptions, adapter: Mapping[str, Any], config: Any) -> tuple[Any, HubOptions]:

@@ -180,6 +180,20 @@ def test_switching_heads_keeps_every_parameter(
     assert _same(other.state_dict(), model.state_dict())
 
 
+def test_head_whose_scorer_cannot_be_made_changes_nothing(tiny_model: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = tiny_model(head="local")
+    before = _copy(model)
+
+    def fail(*unused: Any) -> None:
+        raise RuntimeError("no scorer")
+
+    monkeypatch.setattr("hf_corefel.modeling_corefel.add_head_modules", fail)
+    with pytest.raises(RuntimeError, match="no scorer"):
+        model.set_head("standalone_linking")
+    assert model.config.head == "local"
+    assert _same(model.state_dict(), before)
+
+
 def test_refused_head_changes_nothing(tiny_model: Make) -> None:
     model = tiny_model(head="local")
     before = _copy(model)

@@ -109,10 +109,56 @@ def test_a_head_that_was_never_trained_may_not_annotate(
     for each in (model, loaded):
         with pytest.raises(ValueError, match=r"\(pairs\.root\)"):
             CorefELPipeline(model=each, processor=processor, task="coref-el")
+    # Nor when it was saved in between, which is no training.
+    for each, folder in ((model, tmp_path / "switched"), (loaded, tmp_path / "loaded")):
+        each.save_pretrained(folder)
+        processor.save_pretrained(folder)
+        with pytest.warns(WeightsWarning, match=r"1 weights are in it as they were drawn at random; .*pairs\.root"):
+            again = CorefELModel.from_pretrained(folder)
+        assert torch.equal(again.pairs.root, each.pairs.root)
+        assert again.untrained_weights() == ["pairs.root"] and not hasattr(again.config, "untrained_weights")
+        with pytest.raises(ValueError, match=r"\(pairs\.root\)"):
+            quietly(lambda folder=folder: load_pipeline(folder))
+    # Heads that do not read them are none the worse.
     model.set_head("local")
+    assert model.untrained_weights() == ["pairs.root"]
+    assert CorefELPipeline(model=model, processor=processor, task="coref-el")(TEXT)
+    processor.save_pretrained(tmp_path)
+    model.save_pretrained(tmp_path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", WeightsWarning)
+        switched = load_pipeline(tmp_path).model
+    assert switched.untrained_weights() == ["pairs.root"]
+    model.set_head("global")
     with torch.no_grad():
         model.pairs.root += 1
     assert CorefELPipeline(model=model, processor=processor, task="coref-el")(TEXT)
+    model.save_pretrained(tmp_path, max_shard_size="5KB")
+    assert CorefELModel.from_pretrained(tmp_path).untrained_weights() == []
+    edit(tmp_path / "config.json", untrained_weights=3)
+    with pytest.raises(ValueError, match=rf"{tmp_path}: config\.json: untrained_weights must be a list of names"):
+        CorefELModel.from_pretrained(tmp_path)
+
+
+def test_a_folder_without_a_configuration_is_no_model(folder: Path) -> None:
+    config = CorefELModel.from_pretrained(folder).config
+    (folder / "config.json").unlink()
+    for load in (CorefELModel.from_pretrained, load_pipeline):
+        with pytest.raises(OSError, match=rf"{folder}: no config\.json; copy or save the model again"):
+            load(folder)
+    assert CorefELModel.from_pretrained(folder, config=config).config.own_fields() == config.own_fields()
+
+
+@pytest.mark.parametrize("load", [load_pipeline, CorefELModel.from_pretrained, CorefELModel.from_encoder])
+@pytest.mark.parametrize("name", ["/nowhere/at/all", "./nowhere", "../nowhere", "runs/first/model"])
+def test_a_path_where_nothing_is(load: Callable[[str], Any], name: str) -> None:
+    with pytest.raises(OSError, match=f"^{re.escape(name)}: there is no such folder"):
+        load(name)
+
+
+def test_a_whole_model_is_no_encoder(folder: Path) -> None:
+    with pytest.raises(ValueError, match=rf"{folder}: a whole CorefELModel, .*CorefELModel\.from_pretrained"):
+        CorefELModel.from_encoder(str(folder))
 
 
 def test_weights_beyond_the_models_are_said(folder: Path) -> None:

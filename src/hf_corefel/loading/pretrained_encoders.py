@@ -54,6 +54,11 @@ def read_encoder(name_or_path: str, encoder_kwargs: Mapping[str, Any], stackleve
         opt_in = ', or if you trust them, say encoder_kwargs={"use_safetensors": False}'
         saved_shapes(find_weights(name, options, variant=settings.get("variant"), opt_in=opt_in))
     whole, info = AutoModel.from_pretrained(name, output_loading_info=True, **settings)
+    if whole.config.model_type == "corefel":
+        raise ValueError(
+            f"{name}: a whole CorefELModel, and from_encoder takes an encoder; load it with "
+            "CorefELModel.from_pretrained, or save its encoder alone (model.plain_encoder.save_pretrained)"
+        )
     encoder: Any = text_encoder(whole)
     missing = sorted(key for key in info["missing_keys"] if not key.startswith("pooler."))
     for names, text in (

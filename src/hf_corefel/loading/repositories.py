@@ -100,12 +100,16 @@ def checked_name(name: Any, what: str = "model") -> str:
     Raises:
         TypeError: When it is no name.
         ValueError: When it is empty, which a missing value of a script would be, too.
+        OSError: When it can only be a path, and nothing is there.
     """
     if not isinstance(name, str | os.PathLike):
         raise TypeError(f"{what}: expected a folder or a Hub id, got an object of {type(name).__name__}")
     text = str(name)
     if not text.strip():
         raise ValueError(f"{what}: expected a folder or a Hub id, got an empty name; leave it out for the default")
+    is_path = Path(text).is_absolute() or text.startswith(".") or text.count("/") > 1
+    if is_path and not Path(text).exists():
+        raise OSError(f"{text}: there is no such folder ({what})")
     return text
 
 

@@ -1,21 +1,29 @@
-"""The weights that a model is saved with: under the names that it will be loaded by, or saving is refused."""
+"""The weights that a model is saved with: under the names that it will be loaded by, or saving is refused.
+
+Those that nobody has trained are named in its configuration, because the file does not tell them from trained ones.
+"""
 
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
 
 import torch
 from torch import Tensor
-from transformers import PreTrainedModel
+from transformers import PretrainedConfig, PreTrainedModel
 from transformers.integrations.deepspeed import is_deepspeed_zero3_enabled
 
 from .foreign_code import is_foreign
-from .weights import some_of
+from .weights import some_of, unchanged_weights
 
-__all__ = ["state_to_save"]
+__all__ = ["noting_untrained", "state_to_save", "taken_note"]
 
 # What torch.compile puts into the names of the modules that it wraps.
 _COMPILED = "_orig_mod."
+# The field of a saved ``config.json``; a live configuration does not have it.
+_NOTE = "untrained_weights"
 
 
 def state_to_save(model: PreTrainedModel, state: dict[str, Tensor] | None) -> dict[str, Tensor] | None:
@@ -55,3 +63,43 @@ def _expected(model: PreTrainedModel) -> dict[str, torch.Size]:
     with torch.device("meta"):
         fresh = type(model)(copy.deepcopy(model.config))
     return {name: value.shape for name, value in fresh.state_dict().items()}
+
+
+@contextmanager
+def noting_untrained(
+    model: PreTrainedModel, state: Mapping[str, Tensor] | None, drawn: Mapping[str, Tensor]
+) -> Iterator[None]:
+    """While inside, the configuration of a model that is saved names the weights that are as they were drawn at random.
+
+    Args:
+        model: The model.
+        state: The weights that are saved; the model's own when None.
+        drawn: See `hf_corefel.loading.weights.drawn_weights`.
+    """
+    untrained: list[str] = []
+    if drawn:
+        own = model.state_dict() if state is None else state
+        before = {name.replace(_COMPILED, ""): value for name, value in drawn.items()}
+        untrained = unchanged_weights(((name.replace(_COMPILED, ""), value) for name, value in own.items()), before)
+    if untrained:
+        setattr(model.config, _NOTE, sorted(untrained))
+    try:
+        yield
+    finally:
+        vars(model.config).pop(_NOTE, None)
+
+
+def taken_note(config: PretrainedConfig, where: str) -> list[str]:
+    """Take out of a loaded configuration the names of weights that were untrained when they were saved.
+
+    Args:
+        config: The configuration.
+        where: What the message calls it.
+
+    Raises:
+        ValueError: When they are no names.
+    """
+    names: Any = vars(config).pop(_NOTE, [])
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"{where}: config.json: {_NOTE} must be a list of names; got {names!r}. Save the model again")
+    return names

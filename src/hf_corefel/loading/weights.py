@@ -18,7 +18,11 @@ from ..utils.json_files import read_json_object
 from .repositories import HubOptions
 
 __all__ = [
+    "GRAPHS_FILE",
+    "INDEX_FILE",
+    "WEIGHTS_FILE",
     "WeightsWarning",
+    "check_config",
     "check_size",
     "drawn_weights",
     "expecting",
@@ -30,11 +34,13 @@ __all__ = [
     "some_of",
     "still_as_drawn",
     "unchanged_weights",
+    "with_variant",
 ]
 
-_WEIGHTS, _INDEX = "model.safetensors", "model.safetensors.index.json"
+WEIGHTS_FILE, INDEX_FILE = "model.safetensors", "model.safetensors.index.json"
+# The list of what `hf_corefel.onnx_graphs` has exported to a folder.
+GRAPHS_FILE = "onnx/graphs.json"
 _ADAPTER = "adapter_config.json"
-_GRAPHS = "onnx/graphs.json"
 _PICKLES = {".bin", ".ckpt", ".h5", ".msgpack", ".pickle", ".pkl", ".pt", ".pth"}
 # Values of a weight that are remembered, to see whether training has changed it.
 _SAMPLED = 64
@@ -59,39 +65,56 @@ def find_weights(name: str, options: HubOptions, *, variant: str | None = None, 
         OSError: When there are none; pickles in their place are named.
         ValueError: When their index is damaged or names files that are none, or when the folder is an adapter.
     """
-
-    def find(file: str) -> Path | None:
-        found = cached_file(
-            name,
-            file,
-            _raise_exceptions_for_missing_entries=False,
-            _raise_exceptions_for_connection_errors=False,
-            **options.to_kwargs(),
-        )
-        return None if found is None else Path(found)
-
     folder = Path(name) / (options.subfolder or "") if Path(name).is_dir() else None
     if folder is not None and (folder / _ADAPTER).exists():
         raise ValueError(
             f"{folder / _ADAPTER}: adapters are not loaded; merge it into its model (merge_and_unload of peft) and "
             "save that"
         )
-    single = find(_with_variant(_WEIGHTS, variant))
+    single = _find(name, with_variant(WEIGHTS_FILE, variant), options)
     if single is not None:
         return [single]
-    index = find(_with_variant(_INDEX, variant))
+    index = _find(name, with_variant(INDEX_FILE, variant), options)
     if index is None:
         raise OSError(_nothing_to_load(name, folder) + opt_in)
     shards = _shards(index)
-    found = [(shard, find(shard)) for shard in shards]
+    found = [(shard, _find(name, shard, options)) for shard in shards]
     missing = [shard for shard, path in found if path is None]
     if missing:
         raise OSError(f"{index}: it names {missing[0]}, which is not there; copy or save the model again")
     return [path for _, path in found if path is not None]
 
 
-def _with_variant(file: str, variant: str | None) -> str:
-    return file if variant is None else file.replace(".safetensors", f".{variant}.safetensors", 1)
+def with_variant(file: str, variant: str | None) -> str:
+    """Return the name that transformers gives a file of weights, or their index, of a variant."""
+    stem, _, ending = file.rpartition(".")
+    return file if variant is None else f"{stem}.{variant}.{ending}"
+
+
+def check_config(name: str, options: HubOptions, given: Any = None) -> None:
+    """Check that a saved model has a ``config.json``, in place of which transformers would take the defaults.
+
+    Args:
+        name: Folder or Hub id.
+        options: How to find the repository, and where in it.
+        given: The configuration that the caller gave, if any: then none is read from there.
+
+    Raises:
+        OSError: When it has none.
+    """
+    if given is None and _find(name, "config.json", options) is None:
+        raise OSError(f"{name}: no config.json; copy or save the model again")
+
+
+def _find(name: str, file: str, options: HubOptions) -> Path | None:
+    found = cached_file(
+        name,
+        file,
+        _raise_exceptions_for_missing_entries=False,
+        _raise_exceptions_for_connection_errors=False,
+        **options.to_kwargs(),
+    )
+    return None if found is None else Path(found)
 
 
 def _nothing_to_load(name: str, folder: Path | None) -> str:
@@ -100,11 +123,11 @@ def _nothing_to_load(name: str, folder: Path | None) -> str:
     if pickles:
         return (
             f"{name}: its weights are in {', '.join(pickles[:3])} only, a format that can run code when it is read; "
-            f"save them as {_WEIGHTS} where they come from, or convert them where you trust them"
+            f"save them as {WEIGHTS_FILE} where they come from, or convert them where you trust them"
         )
-    if folder is not None and (folder / _GRAPHS).is_file():
+    if folder is not None and (folder / GRAPHS_FILE).is_file():
         return f"{name}: its weights are in ONNX graphs only; load it with backend='onnx' (--backend onnx)"
-    return f"{name}: no {_WEIGHTS}; save the model with save_pretrained, which writes it"
+    return f"{name}: no {WEIGHTS_FILE}; save the model with save_pretrained, which writes it"
 
 
 def _shards(index: Path) -> list[str]:
