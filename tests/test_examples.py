@@ -146,6 +146,19 @@ def test_fine_tuning(
     assert record["training"]["distillation"]["documents_without_gold"] == 1
 
 
+def launch(command: list[str], options: dict[str, Any]) -> None:
+    """Run a command with options, on the package that is tested."""
+    done = subprocess.run(
+        [*command, *(part for key, value in options.items() for part in (f"--{key}", str(value)))],
+        env={**os.environ, "PYTHONPATH": str(Path(hf_corefel.__file__).parents[1])},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 @pytest.mark.slow
 def test_fine_tuning_through_accelerate(
     tmp_path: Path, articles: Path, tiny_encoder: Path, tiny_knowledge_base: Any
@@ -163,15 +176,7 @@ def test_fine_tuning_through_accelerate(
     }
     command = [sys.executable, "-m", "accelerate.commands.launch"]
     command += ["--config_file", str(EXAMPLES / "accelerate" / "cpu.yaml"), str(EXAMPLES / "03_fine_tune.py")]
-    done = subprocess.run(
-        [*command, *(part for key, value in options.items() for part in (f"--{key}", str(value)))],
-        env={**os.environ, "PYTHONPATH": str(Path(hf_corefel.__file__).parents[1])},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    launch(command, options)
     assert CorefELModel.from_pretrained(output / "final").config.head == "global"
     arguments = torch.load(output / "checkpoint-1" / "training_args.bin", weights_only=False)
     assert (str(arguments.device), arguments.world_size) == ("cpu", 1)
@@ -190,19 +195,7 @@ def test_two_processes_fill_one_cache(tmp_path: Path, articles: Path, tiny_folde
         "report_to": "none",
     }
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
-    command += [
-        str(EXAMPLES / "03_fine_tune.py"),
-        *(part for key, value in options.items() for part in (f"--{key}", str(value))),
-    ]
-    done = subprocess.run(
-        command,
-        env={**os.environ, "PYTHONPATH": str(Path(hf_corefel.__file__).parents[1])},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    launch([*command, str(EXAMPLES / "03_fine_tune.py")], options)
     assert len(list((tmp_path / "said").glob("*.safetensors"))) == 3
     assert CorefELModel.from_pretrained(tmp_path / "run" / "final").config.head == "global"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from .adapters import ADAPTER_FILES
 from .repositories import FINGERPRINT_FILE
 from .weights import GRAPHS_FILE, INDEX_FILE, WEIGHTS_FILE, with_variant
 
-__all__ = ["replaced_model_files"]
+__all__ = ["replaced_files", "replaced_model_files"]
 
 # Nothing loads without it: it goes first and comes last.
 _CONFIG_FILE = "config.json"
@@ -39,16 +39,35 @@ def replaced_model_files(folder: str | Path, variant: str | None = None) -> Iter
     Raises:
         FileBusyError: When another process has been saving there for minutes.
     """
+    with replaced_files(folder, lambda target, staging: _remove_earlier(target, variant), timeout=_PATIENCE) as staging:
+        yield staging
+
+
+@contextmanager
+def replaced_files(
+    folder: str | Path, remove_earlier: Callable[[Path, Path], None], *, timeout: float = 0.0
+) -> Iterator[Path]:
+    """Give a folder to write to, and move what is in it to `folder` when the block ends well.
+
+    Args:
+        folder: Where the files are to be; made when it does not exist.
+        remove_earlier: Takes what belongs to an earlier model out of the folder, which is given with the one that was
+            written to. ``config.json`` is gone by then.
+        timeout: Seconds to wait for another writer.
+
+    Raises:
+        FileBusyError: When another process is still saving there after that time.
+    """
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     staging = target / _STAGING
-    with locked(staging, timeout=_PATIENCE):
+    with locked(staging, timeout=timeout):
         try:
             shutil.rmtree(staging, ignore_errors=True)
             staging.mkdir()
             yield staging
             (target / _CONFIG_FILE).unlink(missing_ok=True)
-            _remove_earlier(target, variant)
+            remove_earlier(target, staging)
             for path in sorted(staging.iterdir(), key=lambda path: path.name == _CONFIG_FILE):
                 place = target / path.name
                 if place.is_dir() and not place.is_symlink():

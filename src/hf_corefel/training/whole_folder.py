@@ -6,12 +6,13 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import chain, count
 from pathlib import Path
 
 from ..loading.adapters import ADAPTER_FILES, BASE_FOLDER, is_base_folder
 from ..loading.repositories import FINGERPRINT_FILE
-from ..utils.files import locked
+from ..loading.saved_folder import replaced_files
 from ..utils.json_files import read_json_object
 
 __all__ = ["UNMERGED_FILE", "lies_within", "place_for_base", "replaced_model"]
@@ -19,11 +20,7 @@ __all__ = ["UNMERGED_FILE", "lies_within", "place_for_base", "replaced_model"]
 # What a checkpoint needs beyond a model into which its adapters were merged, to go on with these.
 UNMERGED_FILE = "unmerged.safetensors"
 
-# Nothing loads without it: it goes first and comes last.
-_CONFIG_FILE = "config.json"
 _PROCESSOR_FILE = "processor_config.json"
-# Within the folder, which may be the only place where one can write, or on a disk of its own.
-_STAGING = ".saving"
 # Weights of an earlier model, and what belongs to them; others may lie beside them that are somebody's own.
 _WEIGHTS = (
     "model.safetensors",
@@ -52,27 +49,18 @@ def replaced_model(folder: str | Path, *, origin: str | None = None) -> Iterator
     Raises:
         FileBusyError: When another process is saving there.
     """
-    target = Path(folder)
-    target.mkdir(parents=True, exist_ok=True)
-    staging = target / _STAGING
-    with locked(staging):
-        try:
-            shutil.rmtree(staging, ignore_errors=True)
-            staging.mkdir()
-            yield staging
-            base = _base_within(target)
-            for pattern in (_CONFIG_FILE, FINGERPRINT_FILE, *_WEIGHTS):
-                for stale in target.glob(pattern):
-                    stale.unlink()
-            if base is not None and not _is_needed(base, staging, origin):
-                shutil.rmtree(base)
-            for path in sorted(staging.iterdir(), key=lambda path: path.name == _CONFIG_FILE):
-                place = target / path.name
-                if place.is_dir() and not place.is_symlink():
-                    shutil.rmtree(place)
-                os.replace(path, place)
-        finally:
-            shutil.rmtree(staging, ignore_errors=True)
+    with replaced_files(folder, partial(_remove_earlier, origin)) as staging:
+        yield staging
+
+
+def _remove_earlier(origin: str | None, target: Path, staging: Path) -> None:
+    """Remove the weights of an earlier model or adapter, and what was made of them or is of use to nobody now."""
+    base = _base_within(target)
+    for pattern in (FINGERPRINT_FILE, *_WEIGHTS):
+        for stale in target.glob(pattern):
+            stale.unlink()
+    if base is not None and not _is_needed(base, staging, origin):
+        shutil.rmtree(base)
 
 
 def place_for_base(folder: Path, origin: str | None) -> Path:
