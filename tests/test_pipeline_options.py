@@ -287,3 +287,14 @@ def test_settings_that_are_replaced_are_checked(tiny_folder: Path, changes: dict
             annotate("Oslo")
     annotate.processor.settings = good
     assert annotate("Oslo") == before
+
+
+def test_a_head_that_nobody_trained_does_not_annotate(tiny_folder: Path) -> None:
+    annotate = load_pipeline(tiny_folder)
+    before = annotate("Oslo")
+    annotate.model.set_head("standalone_linking")
+    for _ in range(2):
+        with pytest.raises(ValueError, match="drawn at random"):
+            annotate("Oslo")
+    annotate.model.set_head("global")
+    assert annotate("Oslo") == before

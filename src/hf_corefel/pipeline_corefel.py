@@ -155,7 +155,7 @@ class CorefELPipeline(Pipeline):
             )
         if settings != processor.settings:
             processor.settings = settings  # after the fingerprint, which is of those that were saved
-        self._checked = processor.settings
+        self._checked = processor.settings, self.model.config.head
 
     def _sanitize_parameters(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
         before, after = split_parameters(kwargs, TASK)
@@ -241,10 +241,12 @@ class CorefELPipeline(Pipeline):
     def _annotated(self, inputs: Any, finish: Callable[[AnnotatedDocument], Any], parameters: Mapping[str, Any]) -> Any:
         """A list, a generator or `LazyResults` of what `finish` makes of each result; arguments are checked at once."""
         check_batching(parameters)
-        if self.processor.settings is not self._checked:
-            # They may be replaced at any time.
-            check_agreement(self.model, self.processor, self.processor.settings)
-            self._checked = self.processor.settings
+        settings, head = self.processor.settings, self.model.config.head
+        if (settings, head) != self._checked:
+            # Both may be replaced at any time.
+            check_agreement(self.model, self.processor, settings)
+            self.model.check_weights()
+            self._checked = settings, head
         given = dict(parameters)
         size, workers = given.pop("batch_size", None), given.pop("num_workers", None)
         constraints = given.pop("constraints", None)
