@@ -44,6 +44,7 @@ from .pipelines.handed_over import (
     located,
     read_batches,
 )
+from .pipelines.loading import BACKENDS, load_model
 from .pipelines.parameters import AnnotationParameters, CallParameters, check_batching, split_parameters
 from .pipelines.preparing import complete_batch, prepare_batch, readable_batches
 from .pipelines.reading import read_groups
@@ -54,6 +55,7 @@ from .processing_corefel import CorefELProcessor
 from .utils.evaluation_mode import evaluation_mode
 
 __all__ = [
+    "BACKENDS",
     "AnnotationParameters",
     "CallParameters",
     "CorefELPipeline",
@@ -63,8 +65,6 @@ __all__ = [
 ]
 
 TASK = "coref-el"
-BACKENDS = ("torch", "onnx")
-"""What may compute a model."""
 
 _Input = str | Document | Mapping[str, Any]
 
@@ -398,24 +398,9 @@ def load_pipeline(
         ValueError: When the name is empty, there is no such backend, or a file is damaged, names code or does not fit
             the others.
     """
-    if backend not in (None, *BACKENDS):
-        raise ValueError(f"backend: expected {' or '.join(BACKENDS)}, got {backend!r}")
     name = _default_checkpoint() if model is None else checked_name(model)
-    options = HubOptions.pick({option: kwargs.pop(option, None) for option in HubOptions.names()})
-    trust = kwargs.pop("trust_remote_code", None) is True
-    if "torch_dtype" in kwargs:  # its name of before
-        dtype = kwargs.pop("torch_dtype") if dtype is None else dtype
-    if device_map is not None and kwargs.get("device") is not None:
-        raise ValueError("device and device_map both say where the model goes; leave one out")
     asked = {"dtype": dtype, "attn_implementation": attn_implementation, "device_map": device_map}
-    settings = {**(model_kwargs or {}), **{key: value for key, value in asked.items() if value is not None}}
-    settings = {**settings, **options.to_kwargs(), "trust_remote_code": trust}
-    kind: Any = CorefELModel
-    if backend == "onnx":
-        from .onnx_graphs.modeling_onnx import OnnxCorefELModel  # needed by this backend only
-
-        kind = OnnxCorefELModel
-    loaded = kind.from_pretrained(name, **settings).eval()
+    loaded = load_model(name, backend, asked, model_kwargs, kwargs)
     return CorefELPipeline(model=loaded, task=TASK, **kwargs)
 
 

@@ -37,7 +37,7 @@ BUNDLED = "bundled"
 
 
 class Backend(StrEnum):
-    """`pipeline_corefel.BACKENDS` as choices."""
+    """`pipelines.loading.BACKENDS` as choices."""
 
     TORCH = "torch"
     ONNX = "onnx"
