@@ -43,6 +43,17 @@ def environ_stays_the_same_object() -> Iterator[None]:
     os.environ = environ  # noqa: B003
 
 
+@pytest.fixture(autouse=True)
+def trainings_forget_their_precision() -> Iterator[None]:
+    """Takes back the precision that training arguments of transformers 4 write into the environment, for good."""
+    before = os.environ.get("ACCELERATE_MIXED_PRECISION")
+    yield
+    if before is None:
+        os.environ.pop("ACCELERATE_MIXED_PRECISION", None)
+    else:
+        os.environ["ACCELERATE_MIXED_PRECISION"] = before
+
+
 REGISTRIES = {
     "hf_corefel.candidates.backends": "BACKENDS",
     "hf_corefel.corpora.registry": "CORPORA",
