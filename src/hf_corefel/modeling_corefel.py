@@ -40,7 +40,7 @@ from .layers.relations import relations_of_retained
 from .loading.encoders import make_encoder, reads_padding
 from .loading.foreign_code import read_encoder_config
 from .loading.pretrained_encoders import read_encoder
-from .loading.weights import check_size, drawn_weights, size_is_expected
+from .loading.weights import check_size, size_is_expected
 from .moved import renamed_argument
 from .pretrained_corefel import CorefELPreTrainedModel
 from .utils.forking import one_thread_after_fork
@@ -180,7 +180,7 @@ class CorefELModel(CorefELPreTrainedModel):
             self._initialize_missing(missing)
             # New modules are born in training mode, whatever mode the model is in.
             self.train(self.training)
-            self._drawn = {**self._drawn, **drawn_weights(self, missing)}
+            self.note_untrained(missing)
             logger.warning("Head %r uses parameters that were never trained: %s", head, ", ".join(missing))
         return missing
 

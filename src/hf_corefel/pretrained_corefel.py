@@ -322,6 +322,10 @@ class CorefELPreTrainedModel(PreTrainedModel):
         """
         return still_as_drawn(self, self._drawn)
 
+    def note_untrained(self, names: Iterable[str]) -> None:
+        """Take the values that parameters have now for untrained: a checkpoint that was loaded may say so."""
+        self._drawn = {**self._drawn, **drawn_weights(self, names)}
+
     def check_weights(self) -> None:
         """Raises `ValueError` unless all weights are finite and the active head's are trained: before annotating."""
         where = self.name_or_path or "the model"

@@ -171,6 +171,36 @@ def test_finished_training_is_not_trained_further(
     assert longer.train(resume_from_checkpoint=True).global_step == 5
 
 
+def test_weights_of_a_checkpoint_that_are_untrained_stay_so(
+    make_trainer: MakeTrainer, tiny_model: Callable[..., CorefELModel], tmp_path: Path
+) -> None:
+    """Also in a process that has drawn its own otherwise."""
+
+    def with_drawn_root(seed: int) -> CorefELModel:
+        torch.manual_seed(0)
+        model = tiny_model(head="local")
+        torch.manual_seed(seed)
+        assert model.set_head("global") == ["pairs.root"]
+        torch.nn.init.normal_(model.pairs.root)
+        model.note_untrained(["pairs.root"])
+        model.set_head("local")
+        return model
+
+    first = make_trainer(with_drawn_root(1), max_steps=1, save_strategy="steps", save_steps=1)
+    first.train()
+    assert first.model.untrained_weights() == ["pairs.root"]
+    again = make_trainer(with_drawn_root(2), max_steps=2)
+    assert not torch.equal(again.model.pairs.root, first.model.pairs.root)
+    again.train(resume_from_checkpoint=True)
+    assert torch.equal(again.model.pairs.root, first.model.pairs.root)
+    assert again.model.untrained_weights() == ["pairs.root"]
+    # Training makes them trained.
+    again.model.set_head("global")
+    longer = make_trainer(again.model, max_steps=3)
+    longer.train()
+    assert longer.model.untrained_weights() == []
+
+
 def test_places_without_a_checkpoint_are_said(tmp_path: Path) -> None:
     with pytest.raises(BrokenCheckpointError, match="no such folder"):
         check_checkpoint(tmp_path / "nowhere")

@@ -8,17 +8,20 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 from transformers import PretrainedConfig, PreTrainedModel
 from transformers.integrations.deepspeed import is_deepspeed_zero3_enabled
+from transformers.utils import CONFIG_NAME
 
+from ..utils.json_files import read_json_object
 from .foreign_code import is_foreign
 from .weights import some_of, unchanged_weights
 
-__all__ = ["noting_untrained", "state_to_save", "taken_note"]
+__all__ = ["noting_untrained", "state_to_save", "taken_note", "untrained_in"]
 
 # What torch.compile puts into the names of the modules that it wraps.
 _COMPILED = "_orig_mod."
@@ -99,7 +102,20 @@ def taken_note(config: PretrainedConfig, where: str) -> list[str]:
     Raises:
         ValueError: When they are no names.
     """
-    names: Any = vars(config).pop(_NOTE, [])
+    return _names(vars(config).pop(_NOTE, []), where)
+
+
+def untrained_in(folder: str | Path) -> list[str]:
+    """Return the names of weights in a model's folder that were untrained when they were saved; none without a model.
+
+    Raises:
+        ValueError: When they are no names, or ``config.json`` is no JSON object.
+    """
+    file = Path(folder) / CONFIG_NAME
+    return _names(read_json_object(file).get(_NOTE, []), str(folder)) if file.is_file() else []
+
+
+def _names(names: Any, where: str) -> list[str]:
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise ValueError(f"{where}: config.json: {_NOTE} must be a list of names; got {names!r}. Save the model again")
     return names

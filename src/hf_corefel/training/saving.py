@@ -27,6 +27,8 @@ from ..loading.adapters import (
     is_peft_model,
     load_base,
 )
+from ..loading.saved_names import untrained_in
+from ..pretrained_corefel import CorefELPreTrainedModel
 from ..utils.json_files import read_json_object
 from .checkpoints import (
     STATE_FILE,
@@ -209,11 +211,19 @@ class WholeSavingTrainer(Trainer):
         unmerged = Path(resume_from_checkpoint) / UNMERGED_FILE
         if unmerged.is_file():
             load_model(model or self.model, str(unmerged))
+            self._take_note(resume_from_checkpoint)
             return
         base = Path(resume_from_checkpoint) / BASE_FOLDER
         if base.is_dir() and is_peft_model(self.model):
             load_base(self.model.get_base_model(), base)
         super()._load_from_checkpoint(resume_from_checkpoint, model)
+        self._take_note(resume_from_checkpoint)
+
+    def _take_note(self, checkpoint: str) -> None:
+        """Tells the model which weights of a checkpoint are untrained: its own may have been drawn otherwise."""
+        plain = self.model.get_base_model() if is_peft_model(self.model) else self.model
+        if isinstance(plain, CorefELPreTrainedModel):
+            plain.note_untrained(untrained_in(checkpoint) + untrained_in(Path(checkpoint) / BASE_FOLDER))
 
     @contextmanager
     def _limit(self, value: int | None) -> Iterator[None]:
