@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 
 from format_documents import content, documents, gold, round_trip
 from hf_corefel import Alternative, AnnotatedDocument, Cluster, Document, Mention, Parent
-from hf_corefel.documents import Clustering, Turn
+from hf_corefel.documents import Clustering
 from hf_corefel.formats import FORMATS, FormatLossWarning, Losses, Writer, find_writer, read_documents, write_documents
 from hf_corefel.formats.files import encoded
-from hf_corefel.formats.label_studio import CONFIG
 
 TEXT = "Ada Lo met Dr. Bo in Oslo.\n\nShe left\tOslo!  👍🏽 Bye, Ada."
 URL = "https://en.wikipedia.org/wiki/Oslo"
@@ -82,25 +81,6 @@ def test_two_mentions_of_a_cluster_that_cross_cannot_both_be_brackets(tmp_path: 
         (found,), losses = round_trip(kind, [source], tmp_path / "file")
         assert losses["mentions that cross another one of their cluster"] == 1
         assert gold(found) == {(None, frozenset({(0, 12)})), (None, frozenset({(8, 15)}))}
-
-
-def test_speakers_of_sentences_come_back(tmp_path: Path) -> None:
-    text = "I came. You left. We met."
-    turns = [Turn(0, 7, "Ada"), Turn(8, 17, "Bo")]
-    for kind in ("conll2012", "corefud"):
-        (found,), losses = round_trip(kind, [Document(text, id="d", speakers=turns)], tmp_path / "file")
-        assert [(found.text[t.begin : t.end].replace(" .", "."), t.speaker) for t in found.speakers] == [
-            ("I came.", "Ada"),
-            ("You left.", "Bo"),
-        ]
-        assert not [kind for kind in ("turns", "speakers") if kind in losses.message("")]
-
-
-@pytest.mark.parametrize("name", ["McDonald", "Ronald McDonald", "iPhone", "LeBron"])
-def test_a_speakers_name_comes_back_as_it_is(name: str, tmp_path: Path) -> None:
-    source = Document("I came. You left.", id="d", speakers=[Turn(0, 7, name), Turn(8, 17, "Bo")])
-    (found,), _ = round_trip("corefud", [source], tmp_path / "file")
-    assert [turn.speaker for turn in found.speakers] == [name, "Bo"]
 
 
 def test_given_words_are_the_columns(tmp_path: Path) -> None:
@@ -239,13 +219,6 @@ def test_nif_has_both_identifiers(tmp_path: Path) -> None:
     assert sorted(map(str, links)) == ["http://www.wikidata.org/entity/Q7"] * 2 + [URL] * 2
 
 
-def test_a_corrected_entity_of_label_studio_loses_the_old_ones_id(tmp_path: Path) -> None:
-    data, _ = content("label_studio", [Document(TEXT, clusters=[KNOWN])])
-    (tmp_path / "x.label_studio.json").write_text(data.decode().replace('"Ada_Lo"\n', '"Ada_Lovelace"\n'))
-    (found,) = read_documents(tmp_path / "x.label_studio.json")
-    assert [(c.entity, c.wikidata, c.type) for c in found.clusters] == [("Ada_Lovelace", None, None)]
-
-
 def test_results_of_before_ids_still_read(tmp_path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -348,17 +321,13 @@ def test_parquet_has_the_types_of_results(tmp_path: Path) -> None:
     assert pq.ParquetFile(tmp_path / "b.parquet").num_row_groups == 3, "no more than 256 results are in memory at once"
 
 
-def test_label_studio_gives_back_what_people_corrected(tmp_path: Path) -> None:
-    data, _ = content("label_studio", [example()])
-    (task,) = json.loads(data)
-    names = {item["from_name"] for item in task["predictions"][0]["result"] if "from_name" in item}
-    assert all(f'name="{name}"' in CONFIG for name in names) and 'value="$text"' in CONFIG
-    corrected = [item for item in task["predictions"][0]["result"] if item["type"] == "labels"][:2]
-    corrected += [{"type": "relation", "from_id": corrected[0]["id"], "to_id": corrected[1]["id"]}]
-    task["annotations"] = [{"was_cancelled": True, "result": []}, {"result": corrected}]
-    (tmp_path / "x.label_studio.json").write_text(json.dumps([task]))
-    (found,) = read_documents(tmp_path / "x.label_studio.json")
-    assert gold(found) == {(None, frozenset({(0, 6), (28, 31)}))}
+@pytest.mark.parametrize("kind", ["label_studio", "brat"])
+def test_what_is_known_of_clusters_without_an_entity_is_counted(kind: str, tmp_path: Path) -> None:
+    source = Document(TEXT, "d", clusters=[replace(KNOWN, entity=None)])
+    lost = r"Wikidata ids of clusters without an entity \(1\)"
+    with pytest.warns(FormatLossWarning, match=lost) as caught:
+        write_documents(tmp_path / "out", [source], kind)
+    assert re.search(r"types of (clusters without an entity|entities) \(1\)", str(caught[0].message))
 
 
 def test_spacy_reads_docbin(tmp_path: Path) -> None:

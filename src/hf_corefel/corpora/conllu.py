@@ -211,7 +211,7 @@ class _Builder:
         if document.text and newpar and not self.exact:
             self.separator = "\n"
         self.plain = ""
-        begin = len(document.text) + len(self.separator)
+        begin: int | None = None
         within: _Range | None = None
         for number, line in sentence.rows:
             columns, match = self._columns(number, line)
@@ -225,6 +225,7 @@ class _Builder:
             else:
                 form, misc = columns[1], _key_values(columns[9])
                 start, end = self._append(form, misc)
+                begin = start if begin is None else begin
                 if match[2]:
                     within = _Range(int(match[2]), start, end)
                 else:
@@ -233,7 +234,7 @@ class _Builder:
         if within is not None:
             self._split(within)
         self._compare(sentence.comments)
-        self._add_turn(begin, sentence.comments)
+        self._add_turn(len(document.text) if begin is None else begin, sentence.comments)
 
     def _columns(self, number: int, line: str) -> tuple[list[str], re.Match[str]]:
         """The columns of a line and what its number says, once both are known to be in order."""

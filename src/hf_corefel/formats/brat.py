@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from ..documents import Cluster
+from ..documents import AnnotatedLayers, Cluster
 from .columns import one_field
-from .writer import AnyDocument, Losses, Writer, clusters_of, count_losses
+from .writer import AnyDocument, Losses, Writer, clusters_of, count_facts_of_nil, count_layers, count_losses
 
 __all__ = ["Brat"]
 
@@ -30,6 +30,9 @@ class Brat(Writer):
 
     def files(self, document: AnyDocument, losses: Losses) -> Mapping[str, str | bytes]:
         count_losses(document, losses, {"entity", "wikidata", "annotated"})
+        count_facts_of_nil(document, losses, ("wikidata",))
+        linked = any(cluster.entity is not None for cluster in clusters_of(document))
+        count_layers(document, losses, AnnotatedLayers(links="some" if linked else False))
         return {".txt": document.text, ".ann": _annotation(document, losses)}
 
     def read(self, path: Path) -> Iterator[AnyDocument]:

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from ..documents import Offsets
 from .writer import AnyDocument, Losses, clusters_of, given_words
 
-__all__ = ["CUT", "Columns", "columns_of", "one_field"]
+__all__ = ["CHANGED_TURNS", "CUT", "Columns", "changed_turns", "columns_of", "one_field"]
 
+CHANGED_TURNS = "turns of speakers that become others, as each word or sentence has one speaker"
 CUT = "mentions that do not begin and end with words"
 _CROSSING = "mentions that cross another one of their cluster"
 _WHITE = re.compile(r"\s")
@@ -102,3 +103,18 @@ def _sentences(ends: list[bool]) -> list[tuple[int, int]]:
     if ends and (not stops or stops[-1] != len(ends)):
         stops.append(len(ends))
     return list(zip([0, *stops], stops, strict=False))
+
+
+def changed_turns(turns: Iterable[tuple[int, int, str]], pieces: Iterable[tuple[int, int, str | None]]) -> int:
+    """Return how many turns come back otherwise where each piece of the text has one speaker.
+
+    Args:
+        turns: Begin, end and speaker.
+        pieces: The same for each piece in order; what one speaker says in a row is read as one turn.
+    """
+    runs: list[tuple[int, int, str | None]] = []
+    for begin, end, speaker in pieces:
+        if runs and runs[-1][2] == speaker:
+            begin = runs.pop()[0]
+        runs.append((begin, end, speaker))
+    return sum(turn not in runs for turn in turns)

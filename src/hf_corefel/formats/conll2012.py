@@ -10,12 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from ..documents import Document
+from ..documents import AnnotatedLayers, Document
 from ..documents.word_map import WordMap
-from .columns import Columns, columns_of, one_field
-from .writer import AnyDocument, Losses, Writer, count_losses, name_in
+from .columns import CHANGED_TURNS, Columns, changed_turns, columns_of, one_field
+from .writer import AnyDocument, Losses, Writer, count_layers, count_losses, name_in
 
 __all__ = ["Conll2012"]
+
+# What stands for no speaker.
+_NOBODY = ("-", "_", "*")
 
 
 class Conll2012(Writer):
@@ -28,6 +31,9 @@ class Conll2012(Writer):
     def write(self, documents: Iterable[AnyDocument], losses: Losses) -> Iterator[str]:
         for number, document in enumerate(documents, start=1):
             count_losses(document, losses, {"words", "speakers", "annotated"})
+            # Where links were annotated, they are counted themselves.
+            links = document.layers.links if isinstance(document, Document) else False
+            count_layers(document, losses, AnnotatedLayers(links=links))
             yield _block(document, number, losses)
 
     def read(self, path: Path) -> Iterator[AnyDocument]:
@@ -70,9 +76,12 @@ def _speakers(document: AnyDocument, columns: Columns, losses: Losses) -> list[s
     """The speaker of each word: that of the innermost turn; ``-`` for none."""
     speakers = ["-"] * len(columns.words)
     words = WordMap(columns.words)
-    turns = (document.speakers or []) if isinstance(document, Document) else []
-    for turn in turns:  # outer ones come first
+    turns = []
+    for turn in (document.speakers or []) if isinstance(document, Document) else []:  # outer ones come first
         name = one_field(turn.speaker, "_", losses, "names of speakers with white space")
         first, last = words.chars_to_words(turn.begin, turn.end)
         speakers[first:last] = [name] * (last - first)
+        turns.append((first, last, name))
+    pieces = [(n, n + 1, None if name in _NOBODY else name) for n, name in enumerate(speakers)]
+    losses.count(CHANGED_TURNS, changed_turns(turns, pieces))
     return speakers

@@ -14,13 +14,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from urllib.parse import quote
 
-from ..documents import Document
-from .columns import Columns, columns_of, one_field
-from .writer import AnyDocument, Losses, Writer, clusters_of, count_losses, name_in, without_surrogates
+from ..documents import AnnotatedLayers, Document
+from .columns import CHANGED_TURNS, Columns, changed_turns, columns_of, one_field
+from .writer import AnyDocument, Losses, Writer, clusters_of, count_layers, count_losses, name_in, without_surrogates
 
 __all__ = ["HEADER", "CorefUD"]
 
 HEADER = "# global.Entity = eid-etype-head-identity"
+_HEADER_WITHOUT_LINKS = HEADER.removesuffix("-identity")
 _ESCAPES = {" ": r"\s", "\t": r"\t", "\r": r"\r", "\n": r"\n", "|": r"\p", "\\": r"\\"}
 # Programs differ in whether these end a line of a file.
 _OTHER_BREAK = re.compile(r"[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
@@ -38,6 +39,7 @@ class CorefUD(Writer):
         for number, given in enumerate(documents, start=1):
             document = without_surrogates(given, losses)
             count_losses(document, losses, {"words", "entity", "speakers", "annotated"})
+            count_layers(document, losses, AnnotatedLayers(links="some" if _has_links(document) else False))
             yield _block(document, number, losses)
 
     def read(self, path: Path) -> Iterator[AnyDocument]:
@@ -51,23 +53,31 @@ def _block(document: AnyDocument, number: int, losses: Losses) -> str:
     losses.count("texts without a word", not columns.words)
     blank = sum(cluster.entity is not None and " " in cluster.entity for cluster in clusters_of(document))
     losses.count("identifiers with blanks, which become underscores", blank)
-    losses.count("turns of speakers that do not begin and end with a sentence", _uneven(document, columns))
+    speakers = _speakers(document, columns, losses)
     text, words = document.text, columns.words
     entities = [None if cluster.entity is None else escaped(cluster.entity) for cluster in clusters_of(document)]
     name = " ".join(name_in(document, number).split()) or f"document-{number}"
     lines = []
     # A cluster's name is no other's in the whole file.
     prefix = f"d{number}e"
+    header = HEADER if _has_links(document) else _HEADER_WITHOUT_LINKS
     for sentence, (begin, end) in enumerate(columns.sentences, start=1):
         if not begin:
-            lines += [f"# newdoc id = {name}", HEADER]
+            lines += [f"# newdoc id = {name}", header]
         before = text[words[begin - 1][1] if begin else 0 : words[begin][0]]
         if begin and _LINE_BREAK.search(before):
             lines.append("# newpar")
         lines.append(f"# sent_id = {name}-{sentence}")
         rows, plain = _rows(document, columns, (begin, end), entities, prefix, losses)
-        lines += [f"# text = {plain}", *_speaker(document, words[begin][0]), *rows, ""]
+        speaker = speakers[sentence - 1]
+        lines += [f"# text = {plain}", *([] if speaker is None else [f"# speaker = {speaker}"]), *rows, ""]
     return "".join(f"{line}\n" for line in lines)
+
+
+def _has_links(document: AnyDocument) -> bool:
+    """Whether links are annotated; a reader knows by the header that they are not."""
+    linked = any(cluster.entity is not None for cluster in clusters_of(document))
+    return linked or not isinstance(document, Document) or document.layers.links is not False
 
 
 def _rows(
@@ -124,16 +134,17 @@ def _spaces(white: str, losses: Losses) -> str:
     return "".join(_ESCAPES.get(character, character) for character in plain)
 
 
-def _uneven(document: AnyDocument, columns: Columns) -> int:
-    """How many turns are not some whole sentences."""
-    turns = (document.speakers or []) if isinstance(document, Document) else []
-    begins = {columns.words[begin][0] for begin, _ in columns.sentences}
-    ends = {columns.words[end - 1][1] for _, end in columns.sentences}
-    return sum(turn.begin not in begins or turn.end not in ends for turn in turns)
-
-
-def _speaker(document: AnyDocument, begin: int) -> list[str]:
-    """Who says the sentence that begins there, by its innermost turn."""
-    turns = (document.speakers or []) if isinstance(document, Document) else []
-    names = [turn.speaker for turn in turns if turn.begin <= begin < turn.end]
-    return [f"# speaker = {' '.join(names[-1].split())}"] if names else []
+def _speakers(document: AnyDocument, columns: Columns, losses: Losses) -> list[str | None]:
+    """Who says each sentence, by the innermost turn where it begins."""
+    turns = [
+        (turn.begin, turn.end, " ".join(turn.speaker.split()))
+        for turn in (document.speakers or [] if isinstance(document, Document) else [])
+    ]
+    places = [(columns.words[begin][0], columns.words[end - 1][1]) for begin, end in columns.sentences]
+    names: list[str | None] = []
+    for begin, _ in places:
+        heard = [name for first, last, name in turns if first <= begin < last]
+        names.append(heard[-1] if heard else None)
+    pieces = [(*place, name) for place, name in zip(places, names, strict=True)]
+    losses.count(CHANGED_TURNS, changed_turns(turns, pieces))
+    return names

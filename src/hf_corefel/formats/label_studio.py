@@ -3,7 +3,7 @@
 A mention is a region with the label ``Mention``, mentions of a cluster are chained by relations, and the entity is the
 text of a field at each region (`CONFIG` is a labelling interface of them). What is known of the entities stands in the
 task's data, by their names, so that an entity that somebody corrects loses what is not true of it. Offsets are code
-points.
+points, also of regions that an older version counted in UTF-16.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from ..documents import Cluster, Document, DocumentError, Mention, Offsets
+from ..documents.checks import check_offsets
 from .json_text import escaped_in_json, json_list
-from .writer import AnyDocument, Losses, Writer, clusters_of, count_losses
+from .writer import AnyDocument, Losses, Writer, clusters_of, count_facts_of_nil, count_losses
 
 __all__ = ["CONFIG", "LabelStudio"]
 
@@ -63,6 +64,7 @@ class LabelStudio(Writer):
 
 def _task(document: AnyDocument, losses: Losses) -> dict[str, Any]:
     count_losses(document, losses, {"id", "entity", *_FACTS})
+    count_facts_of_nil(document, losses, _FACTS)
     # Only the probability that a span is a mention has a place, that of regions.
     result: list[dict[str, Any]] = []
     for c, cluster in enumerate(clusters_of(document)):
@@ -102,7 +104,7 @@ def _document(task: Mapping[str, Any]) -> Document:
     entities: dict[str, str] = {}
     for item in result:
         if item["type"] == "labels":
-            places[item["id"]] = item["value"]["start"], item["value"]["end"]
+            places[item["id"]] = _place(item["value"], data["text"])
         elif item["type"] == "textarea" and item["value"]["text"]:
             entities[item["id"]] = item["value"]["text"][0]
     # Regions that relations hold together, whichever way they point.
@@ -119,3 +121,26 @@ def _document(task: Mapping[str, Any]) -> Document:
         clusters.append(Cluster(mentions, entity, **{name: known.get(name) for name in _FACTS}))
     clusters.sort(key=lambda cluster: cluster.mentions[0].offsets)
     return Document(data["text"], id=data.get("id"), clusters=clusters)
+
+
+def _place(region: Mapping[str, Any], text: str) -> Offsets:
+    """The offsets of a region, in code points: some versions of Label Studio counted as JavaScript does.
+
+    Raises:
+        DocumentError: When the text has something else there than the region says.
+    """
+    begin, end, said = region["start"], region["end"], region.get("text")
+    check_offsets(begin, end, "region")
+    if not isinstance(said, str) or _same(text[begin:end], said):
+        return begin, end
+    units = text.encode("utf-16-le", "surrogatepass")
+    before, within = units[: 2 * begin], units[2 * begin : 2 * end]
+    if _same(within.decode("utf-16-le", "replace"), said):
+        first = len(before.decode("utf-16-le", "replace"))
+        return first, first + len(within.decode("utf-16-le", "replace"))
+    raise DocumentError(f"region: {said!r:.200} is not what stands at {begin}..{end}, {text[begin:end]!r:.200}")
+
+
+def _same(one: str, other: str) -> bool:
+    """Whether two texts are the same but for white space, which browsers change."""
+    return "".join(one.split()) == "".join(other.split())

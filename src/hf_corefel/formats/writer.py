@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol, cast, runtime_checkable
 
-from ..documents import AnnotatedDocument, Cluster, Document, Offsets
+from ..documents import AnnotatedDocument, AnnotatedLayers, Cluster, Document, Offsets
 from ..documents.extra_fields import ExtraFields
 
 __all__ = [
@@ -21,6 +21,8 @@ __all__ = [
     "as_result",
     "check_writer",
     "clusters_of",
+    "count_facts_of_nil",
+    "count_layers",
     "count_losses",
     "document_from",
     "given_words",
@@ -303,3 +305,29 @@ def count_losses(document: AnyDocument, losses: Losses, keeps: Iterable[str] = (
     for kind, number in found.items():
         if kind not in kept:
             losses.count(_KINDS[kind], number)
+
+
+def count_layers(document: AnyDocument, losses: Losses, read_back: AnnotatedLayers) -> None:
+    """Count what a document says of its annotated layers where a reader of the format will say something else.
+
+    Args:
+        document: The document; give ``"annotated"`` to `count_losses` as kept.
+        losses: Where it is counted.
+        read_back: What the reader will say.
+    """
+    if isinstance(document, Document) and document.annotated is not None:
+        losses.count(_KINDS["annotated"], document.layers != read_back)
+
+
+def count_facts_of_nil(document: AnyDocument, losses: Losses, names: Iterable[str]) -> None:
+    """Count what is known of clusters without an entity, where a format keeps it with entities only.
+
+    Args:
+        document: The document.
+        losses: Where it is counted.
+        names: ``"wikidata"``, ``"type"`` or both.
+    """
+    nil = [cluster for cluster in clusters_of(document) if cluster.entity is None]
+    for name in names:
+        kind = _KINDS[name].replace("entities", "clusters without an entity")
+        losses.count(kind, sum(getattr(cluster, name) is not None for cluster in nil))
