@@ -7,7 +7,14 @@ from typing import Any
 import pytest
 
 from hf_corefel import Candidate, Document
-from hf_corefel.corpora import CorpusError, development_split, read_dwie, read_dwie_article, read_dwie_texts
+from hf_corefel.corpora import (
+    CorpusError,
+    development_split,
+    read_dwie,
+    read_dwie_annotations,
+    read_dwie_article,
+    read_dwie_texts,
+)
 
 TEXT = "Anna Berg lives in Oslo. Berg, a painter, likes Oslo."
 
@@ -106,11 +113,13 @@ def test_a_mention_whose_text_differs() -> None:
     [
         ({"id": ...}, "field 'id': missing"),
         ({"id": 7}, "field 'id': expected str, got 7"),
+        ({"tags": 5}, "field 'tags': expected list, got 5"),
         ({"content": ["a"]}, r"field 'content': expected str, got \['a'\]"),
         ({"concepts": ...}, "field 'concepts': missing"),
         ({"mentions": {}}, "field 'mentions': expected list"),
         ({"concepts": ["Oslo"]}, r"concepts\[0\]: expected an object with fields, got str"),
         ({"concepts": [{"link": "Oslo"}]}, r"concepts\[0\]: field 'concept': missing"),
+        ({"concepts": [{"concept": True}]}, r"concepts\[0\]: field 'concept': expected int, got True"),
         ({"concepts": [{"concept": 0, "link": 3}]}, r"concepts\[0\]: field 'link': expected str, got 3"),
         ({"mentions": [mention("Oslo", 9)]}, r"mentions\[0\]: concept 9 is not among the concepts"),
         ({"mentions": [{"begin": 0, "end": 4, "text": "Anna"}]}, r"mentions\[0\]: field 'concept': missing"),
@@ -173,6 +182,11 @@ def test_a_folder_without_articles(tmp_path: Path) -> None:
         (b"\xff\xfe", "no valid JSON"),
         (b"[]", "expected one article object, got list"),
         (b'{"id": "DW_5", "tags": ["train"]}', "field 'content' is missing or empty"),
+        (b'{"id": "DW_5", "tags": ["train"], "content": 5}', "field 'content': expected str, got 5"),
+        (b'{"id": "DW_5", "tags": 5, "content": "x"}', "field 'tags': expected list, got 5"),
+        (b'{"id": "DW_5", "tags": "train", "content": "x"}', "field 'tags': expected list, got 'train'"),
+        pytest.param(b"[" * 200_000, "no valid JSON: .*recursion", id="deep"),
+        pytest.param(b'{"id": ' + b"1" * 5000 + b"}", "no valid JSON: .*digits", id="number"),
     ],
 )
 def test_a_malformed_file(folder: Path, content: bytes, message: str) -> None:
@@ -184,6 +198,35 @@ def test_a_malformed_file(folder: Path, content: bytes, message: str) -> None:
     assert [d.id for d in documents] == ["DW_10", "DW_2"]
     with pytest.warns(UserWarning, match=rf"DW_1\.json: {message}"):
         assert len(list(read_dwie_texts(folder, "train"))) == 2
+
+
+def test_tags_are_looked_at_in_every_split(tmp_path: Path) -> None:
+    write(tmp_path, article(tags="train"))
+    for split in ("all", "train", "test"):
+        for read in (read_dwie, read_dwie_annotations):
+            with pytest.raises(CorpusError, match=r"DW_1\.json: field 'tags': expected list, got 'train'"):
+                list(read(tmp_path, split))
+    assert [d.id for d in read_dwie_texts(tmp_path)] == ["DW_1"]
+
+
+def test_texts_that_are_no_text_name_their_file(tmp_path: Path) -> None:
+    write(tmp_path, article(content=5), article("DW_2"))
+    with pytest.warns(UserWarning, match=r"skipped: .*DW_1\.json: field 'content': expected str, got 5"):
+        assert [d.id for d in read_dwie_texts(tmp_path)] == ["DW_2"]
+
+
+def test_two_links_of_a_concept(tmp_path: Path) -> None:
+    concepts = [{"concept": number, "link": link} for number, link in ((0, None), (2, "Oslo"), (3, None))]
+    message = r"DW_1\.json: concepts\[3\]: concept 2 is '{}' here and 'Oslo' before; give it one link"
+    write(tmp_path, article(concepts=[*concepts, {"concept": 2, "link": "Bergen"}]))
+    for read in (read_dwie, read_dwie_annotations):
+        with pytest.raises(CorpusError, match=message.format("Bergen")):
+            list(read(tmp_path))
+        with pytest.warns(UserWarning, match=f"ignored: .*{message.format('Bergen')}"):
+            (found,) = read(tmp_path, strict=False)
+        assert [cluster.entity for cluster in found.clusters or []] == [None, "Oslo", None]
+    write(tmp_path, article(concepts=[*concepts, {"concept": 2, "link": "Oslo "}]))
+    assert len(list(read_dwie(tmp_path))) == 1
 
 
 def test_texts_do_without_annotation(tmp_path: Path) -> None:

@@ -45,7 +45,8 @@ def read_aida_plus_annotations(
     folder: str | Path, split: str = "all", *, strict: bool = True
 ) -> Iterator[ArticleAnnotation]:
     """Reads the annotation of the articles of a split, whether or not they have their text; see `read_aida_plus`."""
-    yield from read_each(_articles(corpus_folder(folder, "aida_plus"), split, strict), read_dwie_annotation, strict)
+    read = partial(read_dwie_annotation, strict=strict)
+    yield from read_each(_articles(corpus_folder(folder, "aida_plus"), split, strict), read, strict)
 
 
 def _articles(folder: Path, split: str, strict: bool) -> Iterator[tuple[Path, dict[str, Any]]]:

@@ -85,7 +85,7 @@ def _read(path: str | Path, split: str, read: Any, strict: bool) -> Iterator[Any
 def _items(file: Path) -> list[Any]:
     try:
         items = json.loads(file.read_text(encoding="utf-8-sig"))
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # also a number of more digits than Python reads
         line = f":{error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
         raise CorpusError(f"{file}{line}: no valid JSON: {error}") from error
     if not isinstance(items, list):

@@ -77,7 +77,8 @@ def read_dwie_annotations(
     """
     folder = corpus_folder(folder, "dwie")
     below = [folder / name for name in DWIE_FOLDERS if (folder / name).is_dir()]
-    yield from read_each(_articles(below or [folder], split, strict), read_dwie_annotation, strict)
+    read = partial(read_dwie_annotation, strict=strict)
+    yield from read_each(_articles(below or [folder], split, strict), read, strict)
 
 
 def read_dwie_texts(folder: str | Path, split: str = "all") -> Iterator[Document]:
@@ -85,11 +86,19 @@ def read_dwie_texts(folder: str | Path, split: str = "all") -> Iterator[Document
 
     For predictions that gold must not touch. An article whose annotation is malformed is among them.
     """
-    for path, article in _articles(_with_content(folder), split, strict=False):
-        if article.get("content"):
-            yield Document(article["content"], id=str(article.get("id") or path.stem))
-        else:
-            raise_or_warn(CorpusError(f"{path}: field 'content' is missing or empty"), strict=False)
+    articles = _articles(_with_content(folder), split, strict=False)
+    yield from read_each(articles, _bare_text, strict=False)
+
+
+def _bare_text(article: dict[str, Any], where: str) -> Document:
+    """Id and text of an article; the name of its file stands for a missing id."""
+    if not article.get("content"):
+        raise CorpusError(f"{where}: field 'content' is missing or empty")
+    text = _field(article, "content", str, where)
+    try:
+        return Document(text, id=str(article.get("id") or Path(where).stem))
+    except DocumentError as error:
+        raise CorpusError(f"{where}: {error}") from error
 
 
 def read_each(
@@ -120,18 +129,25 @@ def _articles(folders: Sequence[Path], split: str, strict: bool) -> Iterator[tup
     for _, path in sorted(paths.items()):
         try:
             article = load_article(path)
+            chosen = split == "all" or split in _tags(article, str(path))
         except CorpusError as error:
             raise_or_warn(error, strict)
         else:
-            if split == "all" or split in (article.get("tags") or ()):
+            if chosen:
                 yield path, article
+
+
+def _tags(article: dict[str, Any], where: str) -> tuple[str, ...]:
+    """The splits that an article is in."""
+    tags = _field(article, "tags", list, where) if article.get("tags") is not None else ()
+    return tuple(map(str, tags))
 
 
 def load_article(path: Path) -> dict[str, Any]:
     """The JSON object of an article file; raises `CorpusError` when the file holds none."""
     try:
         article = json.loads(path.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # also a number of more digits than Python reads
         raise CorpusError(f"{path}: no valid JSON: {error}") from error
     if not isinstance(article, dict):
         raise CorpusError(f"{path}: expected one article object, got {type(article).__name__}")
@@ -147,7 +163,8 @@ def read_dwie_article(
         article: The parsed JSON.
         where: How messages call it.
         candidates: See `read_dwie`.
-        strict: Raises when a mention's text differs from the content; otherwise warns and drops that mention.
+        strict: Raises when a mention's text differs from the content, or a concept has two links; otherwise warns, and
+            drops that mention, or takes the first link.
 
     Raises:
         CorpusError: When the article is malformed or has no text; the message says where.
@@ -156,6 +173,7 @@ def read_dwie_article(
         hint = "the annotation without text needs the official download"
         raise CorpusError(f"{where}: field 'content' is missing or empty; {hint}")
     name, text = _field(article, "id", str, where), _field(article, "content", str, where)
+    _tags(article, where)
     clusters, given = _annotation(article, where, text, candidates=candidates, strict=strict)
     try:
         return Document(text, id=name, clusters=clusters, candidates=given)
@@ -163,12 +181,13 @@ def read_dwie_article(
         raise CorpusError(f"{where}: {error}") from error
 
 
-def read_dwie_annotation(article: dict[str, Any], where: str = "article") -> ArticleAnnotation:
+def read_dwie_annotation(article: dict[str, Any], where: str = "article", *, strict: bool = True) -> ArticleAnnotation:
     """The annotation of one article in DWIE's form, whether or not it has its text.
 
     Args:
         article: The parsed JSON.
         where: How messages call it.
+        strict: Raises when a concept has two links; otherwise warns and takes the first.
 
     Raises:
         CorpusError: When the annotation is malformed; the message says where.
@@ -176,8 +195,8 @@ def read_dwie_annotation(article: dict[str, Any], where: str = "article") -> Art
     name, text = _field(article, "id", str, where), article.get("content") or None
     if text is not None:
         _field(article, "content", str, where)
-    tags = _field(article, "tags", list, where) if article.get("tags") is not None else ()
-    clusters, given = _annotation(article, where, None, candidates=True, strict=True)
+    tags = _tags(article, where)
+    clusters, given = _annotation(article, where, None, candidates=True, strict=strict)
     bare = [Cluster(tuple(Mention(*m.offsets) for m in cluster.mentions), cluster.entity) for cluster in clusters]
     length = max((m.end for cluster in clusters for m in cluster.mentions), default=0)
     try:
@@ -186,19 +205,14 @@ def read_dwie_annotation(article: dict[str, Any], where: str = "article") -> Art
     except DocumentError as error:
         raise CorpusError(f"{where}: {error}") from error
     listed = {offsets: candidates for offsets, candidates in given.items() if candidates}
-    return ArticleAnnotation(name, tuple(map(str, tags)), clusters, listed, text)
+    return ArticleAnnotation(name, tags, clusters, listed, text)
 
 
 def _annotation(
     article: dict[str, Any], where: str, text: str | None, *, candidates: bool, strict: bool
 ) -> tuple[list[Cluster], dict[Offsets, list[Candidate]]]:
     """Clusters in reading order and candidates by offsets; surfaces are compared with the text when there is one."""
-    links: dict[int, str | None] = {}
-    for i, item in enumerate(_field(article, "concepts", list, where)):
-        here = f"{where}: concepts[{i}]"
-        concept = _field(item, "concept", int, here)
-        # An article links to "FIFA ", which is no other entity than FIFA.
-        links[concept] = (_field(item, "link", str, here).strip() or None) if item.get("link") else None
+    links = _links(article, where, strict)
     members: dict[int, list[Mention]] = {}
     given: dict[tuple[int, int], list[Candidate]] = {}
     for i, item in enumerate(_field(article, "mentions", list, where)):
@@ -221,11 +235,26 @@ def _annotation(
     return sorted(clusters, key=lambda cluster: cluster.mentions[0].offsets), given
 
 
+def _links(article: dict[str, Any], where: str, strict: bool) -> dict[int, str | None]:
+    """The link of every concept by its number, None for NIL."""
+    links: dict[int, str | None] = {}
+    for i, item in enumerate(_field(article, "concepts", list, where)):
+        here = f"{where}: concepts[{i}]"
+        concept = _field(item, "concept", int, here)
+        # An article links to "FIFA ", which is no other entity than FIFA.
+        link = (_field(item, "link", str, here).strip() or None) if item.get("link") else None
+        if links.setdefault(concept, link) != link:
+            problem = f"{here}: concept {concept} is {link!r} here and {links[concept]!r} before; give it one link"
+            raise_or_warn(CorpusError(problem), strict, "ignored")
+    return links
+
+
 def _field(item: Any, name: str, kind: type, where: str) -> Any:
     """A field of an object, of the kind it must have."""
     if not isinstance(item, dict):
         raise CorpusError(f"{where}: expected an object with fields, got {type(item).__name__}")
-    if not isinstance(item.get(name), kind):
+    # Python takes true and false for 1 and 0, which are the numbers of concepts.
+    if not isinstance(item.get(name), kind) or isinstance(item[name], bool):
         problem = f"expected {kind.__name__}, got {item[name]!r}" if name in item else "missing"
         raise CorpusError(f"{where}: field {name!r}: {problem}")
     return item[name]
