@@ -85,7 +85,7 @@ def test_files_that_are_no_lists(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match=r"dev\.json:2: no valid JSON"):
         list(read_docred(path))
     path.write_text(f"[{'1' * 5000}]", encoding="utf-8")
-    with pytest.raises(CorpusError, match=r"dev\.json: no valid JSON: .*digits"):
+    with pytest.raises(CorpusError, match=r"dev\.json: no valid JSON: "):
         list(read_docred(path))
     path.write_text("{}", encoding="utf-8")
     with pytest.raises(CorpusError, match=r"dev\.json: expected a list of documents, got dict"):

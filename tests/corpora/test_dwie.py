@@ -185,8 +185,8 @@ def test_a_folder_without_articles(tmp_path: Path) -> None:
         (b'{"id": "DW_5", "tags": ["train"], "content": 5}', "field 'content': expected str, got 5"),
         (b'{"id": "DW_5", "tags": 5, "content": "x"}', "field 'tags': expected list, got 5"),
         (b'{"id": "DW_5", "tags": "train", "content": "x"}', "field 'tags': expected list, got 'train'"),
-        pytest.param(b"[" * 200_000, "no valid JSON: .*recursion", id="deep"),
-        pytest.param(b'{"id": ' + b"1" * 5000 + b"}", "no valid JSON: .*digits", id="number"),
+        pytest.param(b"[" * 200_000, "no valid JSON: ", id="deep"),
+        pytest.param(b'{"id": ' + b"1" * 5000 + b"}", "no valid JSON: ", id="number"),
     ],
 )
 def test_a_malformed_file(folder: Path, content: bytes, message: str) -> None:

@@ -158,6 +158,9 @@ def test_a_changed_text_without_its_mentions_is_kept_apart(server: Server, tmp_p
         ((200, b"[1]"), "expected a JSON object, got list"),
         ((200, b'{"id": 1}'), "no text under name, teaser and text; the answer has the fields ['id']"),
         ((200, b'{"text": {}, "name": "a"}'), "no text under"),
+        ((200, b'{"text": "Oslo \\ud800"}'), "the content of the answer is no valid Unicode: 'utf-8' codec"),
+        pytest.param((200, b"[" * 200_000), "no JSON: ", id="deep"),
+        pytest.param((200, b'{"id": ' + b"1" * 5000 + b"}"), "no JSON: ", id="number"),
     ],
 )
 def test_an_article_without_text_fails_alone(server: Server, tmp_path: Path, answer: Any, message: str) -> None:
@@ -167,6 +170,55 @@ def test_an_article_without_text_fails_alone(server: Server, tmp_path: Path, ans
     assert statuses(report) == {"DW_1": "failed", "DW_2": "complete"}
     assert message in detail(report, "DW_1")
     assert server.requests.count("/article/1") == 1
+
+
+@pytest.mark.parametrize("content", [b'{"id": "DW_1", "content": "Be', b"[]", b"\xff", b"[" * 200_000])
+def test_a_damaged_file_of_an_earlier_run_is_fetched_anew(server: Server, tmp_path: Path, content: bytes) -> None:
+    server.answers = {"/article/1": good(), "/article/3": good()}
+    folder = corpus(tmp_path / "data", server.address, "DW_1", "DW_2", "DW_3")
+    (folder / "annos_with_content").mkdir()
+    for name in ("DW_1", "DW_2"):
+        (folder / "annos_with_content" / f"{name}.json").write_bytes(content)
+    report = run(folder)
+    assert statuses(report) == {"DW_1": "complete", "DW_2": "failed", "DW_3": "complete"}
+    with pytest.warns(UserWarning, match=r"skipped: .*DW_2\.json"):
+        assert [document.text for document in read_dwie(folder, strict=False)] == [CONTENT] * 2
+
+
+def test_what_was_not_tried_says_that_its_file_is_damaged(server: Server, tmp_path: Path) -> None:
+    folder = corpus(tmp_path / "data", "http://127.0.0.1:1", "DW_1", "DW_2")
+    (folder / "annos_mismatched").mkdir()
+    (folder / "annos_mismatched" / "DW_2.json").write_text("{", encoding="utf-8")
+    with pytest.raises(DownloadError) as caught:
+        run(folder, retries=0, give_up_after=1)
+    assert statuses(caught.value.report) == {"DW_1": "failed", "DW_2": "pending"}
+    assert "DW_2.json: no valid JSON" in detail(caught.value.report, "DW_2")
+
+
+def test_a_lone_surrogate_in_a_file_stays(server: Server, tmp_path: Path) -> None:
+    server.answers = {"/article/2": good()}
+    folder = corpus(tmp_path / "data", server.address, "DW_1", "DW_2")
+    (folder / "annos_with_content").mkdir()
+    known = {**annotation("DW_1"), "content": f"{CONTENT} \ud800"}
+    (folder / "annos_with_content" / "DW_1.json").write_text(json.dumps(known), encoding="utf-8")
+    # In the annotation it may stand anywhere.
+    marked = {**annotation("DW_2"), "note": "\ud800"}
+    (folder / "annos" / "DW_2.json").write_text(json.dumps(marked), encoding="utf-8")
+    assert statuses(run(folder)) == {"DW_1": "changed", "DW_2": "complete"}
+    article = json.loads((folder / "annos_with_content" / "DW_2.json").read_text(encoding="utf-8"))
+    assert article == {**marked, "content": CONTENT}
+
+
+def test_an_address_that_cannot_be_asked_for(server: Server, tmp_path: Path) -> None:
+    server.answers = {"/article/2": good()}
+    folder = corpus(tmp_path / "data", server.address, "DW_1", "DW_2")
+    listed = json.loads((folder / "article_id_to_url.json").read_text(encoding="utf-8"))
+    listed[0]["url"] += "/Öslo\ud800"
+    (folder / "article_id_to_url.json").write_text(json.dumps(listed), encoding="utf-8")
+    report = run(folder, retries=0)
+    assert statuses(report) == {"DW_1": "failed", "DW_2": "complete"}
+    assert "the address cannot be asked for" in detail(report, "DW_1")
+    assert written(folder)["incomplete"][0]["url"] == listed[0]["url"]
 
 
 def test_passing_failures_are_tried_again(server: Server, tmp_path: Path) -> None:
@@ -264,6 +316,19 @@ def test_another_extractor(server: Server, tmp_path: Path) -> None:
     assert run(folder, content=lambda answer: answer["body"]).count("complete") == 1
 
 
+def test_what_an_extractor_cannot_take_fails_alone(server: Server, tmp_path: Path) -> None:
+    server.answers = {
+        f"/article/{number}": (200, json.dumps(answer).encode())
+        for number, answer in enumerate(({"body": CONTENT}, {}, {"body": 5}), start=1)
+    }
+    report = run(
+        corpus(tmp_path / "data", server.address, "DW_2", "DW_3", "DW_1"), content=lambda answer: answer["body"]
+    )
+    assert statuses(report) == {"DW_1": "complete", "DW_2": "failed", "DW_3": "failed"}
+    assert detail(report, "DW_2") == "no content can be made of the answer: KeyError('body')"
+    assert detail(report, "DW_3") == "the content of the answer is no text, but int"
+
+
 def test_content_of_an_answer() -> None:
     assert article_content(ANSWER) == CONTENT
     assert article_content({"name": "A", "teaser": None}) == "A\n\n"
@@ -276,6 +341,8 @@ def test_content_of_an_answer() -> None:
     [
         ("{", "expected a list of objects with id, url and hash"),
         ("[[]]", "expected a list of objects"),
+        pytest.param("[" * 200_000, "expected a list of objects", id="deep"),
+        ('[{"id": "DW_1", "url": "http://[", "hash": "0"}]', "DW_1: not a web address"),
         ('[{"id": "DW_1", "url": "https://x.org/1"}]', "hash"),
         ('[{"id": "DW_1", "url": "file:///etc/hosts", "hash": "0"}]', "DW_1: not a web address"),
     ],

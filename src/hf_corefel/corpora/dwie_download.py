@@ -110,12 +110,19 @@ def read_article_list(path: str | Path) -> list[ListedArticle]:
     try:
         listed = json.loads(path.read_text(encoding="utf-8"))
         articles = [ListedArticle(str(item["id"]), str(item["url"]), str(item["hash"])) for item in listed]
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise CorpusError(f"{path}: expected a list of objects with id, url and hash ({error!r})") from error
     for article in articles:
-        if urlsplit(article.url).scheme not in ("http", "https"):
+        if not _is_web_address(article.url):
             raise CorpusError(f"{path}: {article.id}: not a web address: {article.url!r}")
     return articles
+
+
+def _is_web_address(url: str) -> bool:
+    try:
+        return urlsplit(url).scheme in ("http", "https")
+    except ValueError:  # "http://["
+        return False
 
 
 def article_content(answer: Mapping[str, Any]) -> str:
@@ -147,7 +154,8 @@ def download_dwie(
     """Writes ``annos_with_content`` beside the annotation without text, and ``download_report.json``.
 
     Articles that have their text, from an earlier run or elsewhere, are not fetched again and not touched, so an
-    interrupted run is resumed by starting it again. The files in ``annos`` and ``annos_only`` are only read.
+    interrupted run is resumed by starting it again; a file that cannot be read is fetched anew. The files in ``annos``
+    and ``annos_only`` are only read. Whatever is wrong with one article fails that article alone.
 
     Args:
         data_dir: The DWIE repository, or its folder ``data``: the list, and ``annos`` (or ``annos_only``).
@@ -246,14 +254,18 @@ class _Client:
 
 
 def _earlier(folder: Path, article: ListedArticle) -> ArticleOutcome | None:
-    """The outcome of an article that has its text already; None when it has to be fetched."""
+    """The outcome of an article that has its text already, None where it has none; a damaged file is fetched anew."""
+    damaged = None
     for name in (_CONTENT, _MISMATCHED):
         path = folder / name / f"{article.id}.json"
-        if path.is_file():
-            known = load_article(path)
-            if known.get("content") and isinstance(known["content"], str):
-                return _judge(article, known, fetched=False)
-    return None
+        try:
+            known = load_article(path) if path.is_file() else {}
+        except (CorpusError, OSError) as error:
+            damaged = damaged or ArticleOutcome(article.id, "pending", article.url, str(error))
+            continue
+        if known.get("content") and isinstance(known["content"], str):
+            return _judge(article, known, fetched=False)
+    return damaged
 
 
 def _fetch(
@@ -270,21 +282,47 @@ def _fetch(
     url = article.url.replace(number, _MOVED.get(number, number))
     try:
         annotated = load_article(annotation)
-        answer = json.loads(client.answer(url))
-        if not isinstance(answer, dict):
-            raise _Refused(f"expected a JSON object, got {type(answer).__name__}")
-        # The content in the second place, where the official files have it.
-        whole = {"id": annotated.get("id", article.id), "content": content(answer), **_without_text(annotated)}
+        text = _text(client.answer(url), content)
     except _Unanswered as error:
         return ArticleOutcome(article.id, "failed", url, str(error), True), False
-    except (_Refused, CorpusError) as error:
+    except (_Refused, CorpusError, OSError) as error:
         return ArticleOutcome(article.id, "failed", url, str(error), True), True
     except ValueError as error:
-        return ArticleOutcome(article.id, "failed", url, f"the answer is no JSON: {error}", True), True
+        return ArticleOutcome(article.id, "failed", url, f"the address cannot be asked for: {error}", True), True
+    # The content in the second place, where the official files have it.
+    whole = {"id": annotated.get("id", article.id), "content": text, **_without_text(annotated)}
     outcome = _judge(article, whole, fetched=True)
     target = folder / (_MISMATCHED if outcome.status == "mismatched" else _CONTENT)
     _write(target / f"{article.id}.json", whole)
     return outcome, True
+
+
+def _text(body: bytes, content: Callable[[Mapping[str, Any]], str]) -> str:
+    """The content that is made of an answer.
+
+    Raises:
+        _Refused: When the answer is none of an article, or its content is no text.
+        CorpusError: What an extractor says of it.
+    """
+    try:
+        answer = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise _Refused(f"the answer is no JSON: {error}") from error
+    if not isinstance(answer, dict):
+        raise _Refused(f"expected a JSON object, got {type(answer).__name__}")
+    try:
+        text = content(answer)
+    except CorpusError:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError) as error:  # one answer may lack what others have
+        raise _Refused(f"no content can be made of the answer: {error!r}") from error
+    if not isinstance(text, str):
+        raise _Refused(f"the content of the answer is no text, but {type(text).__name__}")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise _Refused(f"the content of the answer is no valid Unicode: {error}") from error
+    return text
 
 
 def _without_text(article: Mapping[str, Any]) -> dict[str, Any]:
@@ -293,7 +331,8 @@ def _without_text(article: Mapping[str, Any]) -> dict[str, Any]:
 
 def _judge(article: ListedArticle, whole: Mapping[str, Any], *, fetched: bool) -> ArticleOutcome:
     text = whole["content"]
-    found = sha1(text.encode(), usedforsecurity=False).hexdigest()
+    # A file from elsewhere may have a lone surrogate; no listed text has one.
+    found = sha1(text.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
     if found == article.sha1:
         return ArticleOutcome(article.id, "complete", article.url, None, fetched)
     detail = f"SHA-1 {found}, not {article.sha1}"
@@ -308,5 +347,6 @@ def _write(path: Path, data: Mapping[str, Any]) -> None:
     """Writes JSON so that an interruption leaves the earlier file, or none, but no half of one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_suffix(".unfinished")
-    unfinished.write_text(json.dumps(data, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+    # Of a lone surrogate this makes the escape that JSON has for it.
+    unfinished.write_bytes((json.dumps(data, ensure_ascii=False, indent=2) + "\n").encode("utf-8", "backslashreplace"))
     unfinished.replace(path)
