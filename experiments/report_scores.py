@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from run_files import Run
+from run_files import Run, what_is_done
 from stored_results import SHARES, SIZES, PartCounts, read_counts, read_record
 
 __all__ = [
@@ -93,10 +93,11 @@ def load(queue: Sequence[Run], results: Path) -> tuple[list[Stored], list[str]]:
     """Return the results that are stored, and the names of the runs without any.
 
     Raises:
-        ValueError: When a result is of other settings than its run has now, or of no run.
+        ValueError: When a result is damaged, of other settings than its run has now, or of no run.
     """
     known = {run.name for run in queue}
-    folders = {path.parent.name for path in results.glob("*/run.json")}
+    # One that begins with a dot is what a stop left of a run that was being stored.
+    folders = {path.parent.name for path in results.glob("*/run.json") if not path.parent.name.startswith(".")}
     if strange := sorted(folders - known):
         raise ValueError(f"{results}: {', '.join(strange)}: there is no such run")
     stored, missing = [], []
@@ -105,20 +106,14 @@ def load(queue: Sequence[Run], results: Path) -> tuple[list[Stored], list[str]]:
         if record is None:
             missing.append(run.name)
             continue
-        if _settings(record["run"]) != _settings(run.to_dict()):
+        if what_is_done(record["run"]) != what_is_done(run.to_dict()):
             raise ValueError(
-                f"{results / run.name}: it was run with other settings than its file has now; run it again"
+                f"{results / run.name}: it was run with other settings than its file has now; remove it"
+                f"{f' and {run.name} in the folder --work of run.py' if run.trains else ''}, then run it again"
             )
         parts = {part: read_counts(results / run.name / f"{part}.counts.json.gz") for part in run.parts}
         stored.append(Stored(run, record, parts))
     return stored, missing
-
-
-def _settings(run: Mapping[str, Any]) -> dict[str, Any]:
-    """What a run does, without the names that tables give it."""
-    return {
-        name: value for name, value in run.items() if name not in ("table", "row") and (name, value) != ("merges", [])
-    }
 
 
 @dataclass

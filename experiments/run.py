@@ -15,7 +15,7 @@ import os
 import shutil
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 # The scripts beside this one, also where this one is loaded by its path.
@@ -23,9 +23,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import torch
 from run_corpora import open_corpus
-from run_files import RUNS, Run, RunFileError, read_queue
-from run_training import Places, cost_of, environment, evaluate, knowledge_of, train
-from stored_results import RESULTS, read_record, write_record
+from run_files import RUNS, Run, RunFileError, read_queue, what_is_done
+from run_training import Places, check_training, cost_of, environment, evaluate, knowledge_of, train
+from stored_results import RESULTS, is_stored, read_record, write_record
 from transformers.utils import logging
 
 from hf_corefel import KnowledgeBase, bundled_checkpoint
@@ -33,7 +33,7 @@ from hf_corefel.utils.files import FileBusyError, locked
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Work on the queue; return how many runs failed."""
+    """Work on the queue; return how many runs failed, or can never be begun."""
     options = _parser().parse_args(arguments)
     try:
         queue = read_queue(options.runs)
@@ -57,14 +57,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.disable_progress_bar()
     options.work.mkdir(parents=True, exist_ok=True)
     options.results.mkdir(parents=True, exist_ok=True)
+    by_name = {run.name: run for run in queue}
     failed: set[str] = set()
     busy: set[str] = set()
+    for run in chosen:
+        try:
+            read_record(options.results / run.name)
+        except ValueError as error:
+            print(f"{run.name}: failed: {error}", flush=True)
+            failed.add(run.name)
     while (run := _next(chosen, options.results, places, failed | busy)) is not None:
         try:
             with locked(options.work / run.name):
                 # Another worker may have finished it since.
-                if read_record(options.results / run.name) is None:
+                if not is_stored(options.results / run.name):
                     print(f"{run.name}: {_state(run, options.results, places)}", flush=True)
+                    _check(run, by_name, places, options.results)
                     _do(run, corpora, places, options.results)
                     print(f"{run.name}: {_state(run, options.results, places)}", flush=True)
             busy.clear()  # the others may have been stopped
@@ -74,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             traceback.print_exc()
             print(f"{run.name}: failed: {error}", flush=True)
             failed.add(run.name)
-    return len(failed)
+    return len(failed) + _report_waiting(chosen, options.results, places, failed, busy)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -111,19 +119,37 @@ def _chosen(queue: Sequence[Run], names: Sequence[str]) -> list[Run]:
 def _next(queue: Sequence[Run], results: Path, places: Places, passed: set[str]) -> Run | None:
     """Return the first run that is neither stored nor passed over, and for which all is there that others make."""
     for run in queue:
-        if run.name not in passed and not _lacking(run, results, places) and read_record(results / run.name) is None:
+        if run.name not in passed and not is_stored(results / run.name) and not _lacking(run, results, places):
             return run
     return None
+
+
+def _report_waiting(chosen: Sequence[Run], results: Path, places: Places, failed: set[str], busy: set[str]) -> int:
+    """Print which runs still wait, and for what; return how many wait for none that another worker has."""
+    hopeless = 0
+    hoped_for = set(busy)
+    for run in chosen:
+        if is_stored(results / run.name) or not (lacking := _lacking(run, results, places)) or run.name in failed:
+            continue
+        print(f"{run.name}: waits for {', '.join(lacking)}", flush=True)
+        if hoped_for.issuperset(lacking):
+            hoped_for.add(run.name)
+        else:
+            hopeless += 1
+    return hopeless
 
 
 def _lacking(run: Run, results: Path, places: Places) -> list[str]:
     """The runs that have to come first."""
     needed = [] if run.weights_of is None or places.weights(run.weights_of).is_dir() else [run.weights_of]
-    return needed + [name for name in run.merges if read_record(results / name) is None]
+    return needed + [name for name in run.merges if not is_stored(results / name)]
 
 
 def _state(run: Run, results: Path, places: Places) -> str:
-    record = read_record(results / run.name)
+    try:
+        record = read_record(results / run.name)
+    except ValueError as error:
+        return str(error)
     if record is not None:
         cost = record["cost"]
         if not cost:
@@ -137,6 +163,21 @@ def _state(run: Run, results: Path, places: Places) -> str:
     return f"begun: step {cost['steps']}" if cost else "not begun"
 
 
+def _check(run: Run, runs: Mapping[str, Run], places: Places, results: Path) -> None:
+    """Raise `ValueError` where a run would take what other settings made, or could not be stored in the end."""
+    if (results / run.name).exists():
+        raise ValueError(f"{results / run.name}: there is a folder without a whole result; remove it and run it again")
+    if not run.merges:
+        check_training(runs[run.weights_of or run.name], places, results)
+    for name in run.merges:
+        record = read_record(results / name)
+        if record is not None and what_is_done(record["run"]) != what_is_done(runs[name].to_dict()):
+            raise ValueError(
+                f"{results / name}: it was run with other settings than its file has now; remove it and "
+                f"{places.work / name}, then run it again"
+            )
+
+
 def _do(run: Run, corpora: dict[str, Path], places: Places, results: Path) -> None:
     """Train a run where it is not trained, evaluate it on its parts, and store what was found in one step."""
     corpus = open_corpus(run.settings["corpus"], corpora)
@@ -145,12 +186,14 @@ def _do(run: Run, corpora: dict[str, Path], places: Places, results: Path) -> No
         name = run.settings["knowledge_base"]
         raise ValueError(f"where is the knowledge base {name}? say --knowledge-base {name}=FOLDER")
     kb = KnowledgeBase.from_pretrained(folder)
+    # Before anything is trained, for a part may be missing or malformed.
+    parts = {name: corpus.part(name) for name in run.parts}
     if run.trains and not places.weights(run.name).is_dir():
         train(run, corpus, kb, places)
     partial = results / f".{run.name}.part"
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
-    evaluated = {name: evaluate(run, corpus.part(name), kb, places, results, partial, name) for name in run.parts}
+    evaluated = {name: evaluate(run, part, kb, places, results, partial, name) for name, part in parts.items()}
     record = {
         "run": run.to_dict(),
         "knowledge_base": knowledge_of(kb, folder),

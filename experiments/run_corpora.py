@@ -47,9 +47,14 @@ class RunCorpus:
         return list(read_jsonl(self.path / "train.jsonl"))
 
     def part(self, name: str) -> Part:
-        """Return a part to evaluate on."""
+        """Return a part to evaluate on.
+
+        Raises:
+            ValueError: When there is no such part, or it has no documents, or some without an id of their own.
+        """
         if self.name not in _PARTS:
-            gold = list(read_jsonl(self.path / f"{name}.jsonl"))
+            gold = list(read_jsonl(path := self.path / f"{name}.jsonl"))
+            _check_ids(gold, path)
             return Part([Document(document.text, document.id, document.words) for document in gold], gold)
         if name not in _PARTS[self.name]:
             raise ValueError(f"{self.name} has the parts {', '.join(_PARTS[self.name])}, not {name!r}")
@@ -61,6 +66,18 @@ class RunCorpus:
             gold = list(read_gold(self.path, split, corpus_format=self.name))
         texts = {text.id: text for text in read_texts(self.path, split, corpus_format=self.name)}
         return Part([texts[document.id] for document in gold], gold)
+
+
+def _check_ids(documents: list[Document], path: Path) -> None:
+    """Raise unless there are documents, told apart by their ids, as predictions and counts of them are stored."""
+    if not documents:
+        raise ValueError(f"{path}: there is no document")
+    seen: set[str] = set()
+    for number, document in enumerate(documents, 1):
+        if document.id is None or str(document.id) in seen:
+            has = "no id" if document.id is None else f"the id {document.id!r} of another one"
+            raise ValueError(f"{path}: document {number} has {has}; give each an id of its own")
+        seen.add(str(document.id))
 
 
 def open_corpus(name: str, folders: dict[str, Path]) -> RunCorpus:

@@ -41,9 +41,11 @@ from hf_corefel.pipeline_corefel import CorefELPipeline
 from hf_corefel.training.checkpoints import BrokenCheckpointError, newest_whole_checkpoint
 from hf_corefel.utils.files import whole_file
 
-__all__ = ["Places", "cost_of", "environment", "evaluate", "knowledge_of", "merged", "train"]
+__all__ = ["Places", "check_training", "cost_of", "environment", "evaluate", "knowledge_of", "merged", "train"]
 
 _COST = "cost.json"
+# Beside checkpoints and weights: what they were trained with.
+_TRAINING = "training.json"
 _FINAL = "final"
 
 
@@ -71,10 +73,37 @@ class Places:
 # Training ---------------------------------------------------------------------------------------------
 
 
+def check_training(run: Run, places: Places, results: Path) -> None:
+    """Raise unless checkpoints and weights of a run, where there are any, are of the settings that it has now.
+
+    A folder without a record of them, as older versions left it, is taken as it is.
+
+    Raises:
+        ValueError: When they are of others; the message names the folders.
+    """
+    folder = places.work / run.name
+    path = folder / _TRAINING
+    if not path.is_file():
+        return
+    try:
+        before = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path}: damaged ({error}); remove {folder} and run it again") from error
+    now = run.training
+    if before != now:
+        fields = [name for name in now if not isinstance(before, dict) or before.get(name) != now[name]]
+        raise ValueError(
+            f"{folder}: what is there was trained with another {', '.join(fields)} than the file of the run says now; "
+            f"remove {results / run.name} and {folder}, then run it again"
+        )
+
+
 def train(run: Run, corpus: RunCorpus, kb: KnowledgeBase, places: Places) -> None:
     """Train the model of a run and save its weights; a training that was interrupted goes on from its checkpoint."""
     folder = places.work / run.name
     folder.mkdir(parents=True, exist_ok=True)
+    with whole_file(folder / _TRAINING) as place:
+        place.write_text(json.dumps(run.training, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     settings = run.settings
     set_seed(settings["seed"])
     encoder = str(places.encoders.get(settings["encoder"], settings["encoder"]))

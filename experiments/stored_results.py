@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +27,7 @@ __all__ = [
     "SIZES",
     "PartCounts",
     "document_counts",
+    "is_stored",
     "read_counts",
     "read_predictions",
     "read_record",
@@ -129,10 +132,16 @@ def _short(value: float) -> float | int:
 
 
 def read_counts(path: Path) -> PartCounts:
-    """Read what `write_counts` wrote."""
-    content = json.loads(gzip.decompress(path.read_bytes()))
-    numbers = np.array(content["counts"], dtype=np.float64).reshape(len(content["documents"]), len(content["names"]))
-    return PartCounts(content["documents"], content["names"], numbers)
+    """Read what `write_counts` wrote.
+
+    Raises:
+        ValueError: When the file is missing or damaged; the message names it.
+    """
+    with _naming(path):
+        content = json.loads(gzip.decompress(path.read_bytes()))
+        documents, names = content["documents"], content["names"]
+        numbers = np.array(content["counts"], dtype=np.float64).reshape(len(documents), len(names))
+        return PartCounts(documents, names, numbers)
 
 
 def write_predictions(path: Path, documents: Sequence[AnnotatedDocument]) -> None:
@@ -166,15 +175,26 @@ def _rounded(probability: float | None, digits: int = 3) -> float | None:
 
 
 def read_predictions(path: Path, texts: Mapping[str, str]) -> list[AnnotatedDocument]:
-    """Read what `write_predictions` wrote, with the texts of the documents by id."""
+    """Read what `write_predictions` wrote.
+
+    Args:
+        path: The file.
+        texts: The texts of the documents, by their ids as strings.
+
+    Raises:
+        ValueError: When the file is missing or damaged, or there is no text of a document; the message names it.
+    """
     documents = []
-    for line in gzip.decompress(path.read_bytes()).decode().split("\n")[:-1]:
-        row = json.loads(line)
-        clusters = [
-            Cluster(tuple(Mention(b, e, probability=p) for b, e, p in mentions), entity, probability)
-            for entity, probability, mentions in row["clusters"]
-        ]
-        documents.append(AnnotatedDocument(texts[row["id"]], clusters, row["id"]))
+    with _naming(path):
+        for line in gzip.decompress(path.read_bytes()).decode().split("\n")[:-1]:
+            row = json.loads(line)
+            clusters = [
+                Cluster(tuple(Mention(b, e, probability=p) for b, e, p in mentions), entity, probability)
+                for entity, probability, mentions in row["clusters"]
+            ]
+            if (text := texts.get(str(row["id"]))) is None:
+                raise ValueError(f"the corpus has no document {row['id']!r}")
+            documents.append(AnnotatedDocument(text, clusters, row["id"]))
     return documents
 
 
@@ -189,6 +209,33 @@ def write_record(folder: Path, record: dict[str, Any]) -> None:
 
 
 def read_record(folder: Path) -> dict[str, Any] | None:
-    """Read what `write_record` wrote; None where there is nothing."""
+    """Read what `write_record` wrote; None where there is nothing.
+
+    Raises:
+        ValueError: When the file is damaged; the message names it.
+    """
     path = folder / RECORD
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+    if not is_stored(folder):
+        return None
+    with _naming(path):
+        record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        if not all(isinstance(record[field], dict) for field in ("run", "cost")):
+            raise ValueError("expected objects in the fields run and cost")
+        return record
+
+
+def is_stored(folder: Path) -> bool:
+    """Return whether a folder has the record of a run, whatever is in it."""
+    return (folder / RECORD).is_file()
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Name the file of a run where it is missing or holds something else."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise ValueError(f"{path}: missing; remove the folder and run it again") from None
+    except (ValueError, LookupError, TypeError, EOFError, RecursionError, gzip.BadGzipFile, zlib.error) as error:
+        why = f"damaged, or of other documents ({type(error).__name__}: {error})"
+        raise ValueError(f"{path}: {why}; remove the folder and run it again") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Sequence
@@ -307,11 +308,35 @@ def test_check_fails_where_page_curve_or_setting_is_another(
     content = json.loads(record.read_text(encoding="utf-8"))
     content["run"]["config"]["max_candidates"] = 4
     record.write_text(json.dumps(content), encoding="utf-8")
-    with pytest.raises(SystemExit, match="tiny-local-3: it was run with other settings than its file has now"):
+    message = "tiny-local-3: it was run with other settings than its file has now; remove it and tiny-local-3 in the f"
+    with pytest.raises(SystemExit, match=message):
         REPORT.main([*arguments, "--check"])
     record.parent.rename(record.parent.with_name("tiny-lost-3"))
     with pytest.raises(SystemExit, match="tiny-lost-3: there is no such run"):
         REPORT.main(arguments)
+
+
+def test_what_a_stop_or_a_full_disk_left_is_no_result(folders: Callable[..., list[str]], tmp_path: Path) -> None:
+    arguments = folders(("global", 3))
+    written(arguments)
+    results = tmp_path / "results"
+    stored = results / "tiny-global-3"
+    shutil.copytree(stored, results / ".tiny-global-3.part")
+    assert REPORT.main([*arguments, "--check"]) == 0
+    counts = next(stored.glob("*.counts.json.gz"))
+    for path in (stored / "run.json", counts):
+        whole = path.read_bytes()
+        path.write_bytes(whole[: len(whole) // 2])
+        with pytest.raises(
+            SystemExit, match=rf"tiny-global-3/{path.name}: damaged.*remove the folder and run it again"
+        ):
+            REPORT.main([*arguments, "--check"])
+        path.write_bytes(whole)
+    with pytest.raises(SystemExit, match=r"gone\.md"):
+        REPORT.main([*arguments, "--page", str(tmp_path / "gone.md")])
+    counts.unlink()
+    with pytest.raises(SystemExit, match=f"{counts.name}: missing"):
+        REPORT.main([*arguments, "--check"])
 
 
 def test_other_knowledge_bases_are_named(folders: Callable[..., list[str]], tmp_path: Path) -> None:
