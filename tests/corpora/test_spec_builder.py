@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -148,6 +149,21 @@ def test_no_document_is_lost_for_the_name_of_its_file(name: str, tmp_path: Path)
     assert len(list(read(tmp_path, "all"))) == len(others) + 2
     with pytest.raises(ValueError, match="'all' takes every file"):
         list(read(tmp_path, "test"))
+
+
+def test_files_in_folders_of_no_split_are_named(name: str, tmp_path: Path) -> None:
+    write, read, load, end = FORMATS[name]
+    for folder in ("", "train", "batch2", "batch2/dev", ".old"):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        write(tmp_path / folder / f"{folder[-3:]}x.{end}", SOURCE)
+    (tmp_path / "batch2" / "notes.json").write_text("{}", encoding="utf-8")
+    example = re.escape(str(Path("batch2", "ch2x")))
+    message = rf"files in folders that are named after no split are not read \(2, such as {example}\.{end}\); move them"
+    for split, number in {"all": 2, "train": 1}.items():
+        with pytest.warns(UserWarning, match=message):
+            assert len(list(read(tmp_path, split))) == number
+    with pytest.warns(UserWarning, match=message):
+        assert len(load(tmp_path, split="train", cache_dir=tmp_path / "cache")) == 1
 
 
 def test_rows_have_wikidata_ids(tmp_path: Path) -> None:

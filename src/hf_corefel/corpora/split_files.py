@@ -63,7 +63,8 @@ def files_of_split(
         ValueError: When there is no such split, or no file is named after it.
 
     Warns:
-        UserWarning: When files are in no split, as those that are named after none beside those of ``train``.
+        UserWarning: When files are in no split, as those that are named after none beside those of ``train``, or are
+            not read at all, as those in folders that are named after none.
     """
     if split not in (*SPLIT_NAMES, "all"):
         raise ValueError(f"split must be one of {', '.join(SPLIT_NAMES)}, all; got {split!r}")
@@ -71,9 +72,17 @@ def files_of_split(
         if split != "all":
             raise ValueError(f"split must be 'all' for a single file; got {split!r}")
         return [path]
-    files = [file for file in files_below(path, patterns) if accept(file)] if path.is_dir() else []
+    below = files_below(path, patterns) if path.is_dir() else []
+    files = [file for file in below if accept(file)]
     if not files:
         raise CorpusError(f"{path}: no {what} ({', '.join(patterns)}) here")
+    known = set(below)
+    if passed := [file for file in _all_below(path, patterns) if file not in known and accept(file)]:
+        warnings.warn(
+            f"{path}: files in folders that are named after no split are not read ({len(passed)}, such as "
+            f"{passed[0].relative_to(path)}); move them, or name their folders after splits",
+            stacklevel=3,
+        )
     if split == "all":
         return files
     # The folder says it of all that is below it, such as the files of OntoNotes.
@@ -89,6 +98,12 @@ def files_of_split(
             stacklevel=3,
         )
     return chosen or _none_named(split, path)
+
+
+def _all_below(folder: Path, patterns: Iterable[str]) -> list[Path]:
+    """The files that match a pattern however deep they lie, but for hidden folders."""
+    found = {file for pattern in patterns for file in folder.rglob(pattern) if file.is_file()}
+    return sorted(f for f in found if not any(part.startswith(".") for part in f.relative_to(folder).parts[:-1]))
 
 
 def _none_named(split: str, path: Path) -> NoReturn:
