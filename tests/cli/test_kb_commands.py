@@ -159,6 +159,10 @@ def test_build_says_its_warnings_unless_quiet(tmp_path: Path, monkeypatch: pytes
         (["--counts", "c.tsv", "--entities", "bad.jsonl"], "bad.jsonl:1: expected an object with the string 'entity'"),
         (["--counts", "c.tsv", "--entities", "field.jsonl"], "field.jsonl:1: unknown field 'text'; the known fields"),
         (["--counts", "c.tsv", "--entities", "type.jsonl"], "type.jsonl:1: field 'url': expected a string, got 5"),
+        (
+            ["--counts", "c.tsv", "--entities", "twice.jsonl"],
+            "twice.jsonl:3: field 'description': an earlier line says 'a town' of 'A', this one 'a band'; leave one",
+        ),
         (["--counts", "c.tsv", "--vectors-of", "."], "kb_config.json: file not found"),
     ],
 )
@@ -168,6 +172,9 @@ def test_what_build_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, opt
     write(tmp_path / "c.tsv", "a\tA\t1\n")
     write(tmp_path / "field.jsonl", '{"entity": "A", "text": "x"}\n')
     write(tmp_path / "type.jsonl", '{"entity": "A", "url": 5}\n')
+    # Two lines may share what is said of one entity, and say the same.
+    town = '{"entity": "A", "description": "a town"}\n'
+    write(tmp_path / "twice.jsonl", f'{town}{{"entity": "A", "url": "x"}}\n{town.replace("town", "band")}')
     status, out, err = run("build", *options, "--out", "out")
     assert (status, out, err.count("\n")) == (1, "", 1)
     assert err.startswith("hf-corefel: ")

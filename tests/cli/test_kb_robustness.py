@@ -161,6 +161,10 @@ def test_a_line_without_end(here: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert "long.jsonl.gz:2: longer than the limit of 16,777,216 bytes a line (MAX_LINE_BYTES)" in said
     monkeypatch.setattr(readers, "MAX_LINE_BYTES", len(GOOD))
     assert run("build", "--aliases", "good.jsonl", "--out", "out")[0] == 0
+    # Also where the limit cuts a character.
+    for end in (b"", b"x"):
+        Path("cut.jsonl").write_bytes(GOOD.encode() + b'["' + end + "é".encode() * len(GOOD) + b'", []]\n')
+        assert "cut.jsonl:2: longer than the limit" in refused("build", "--aliases", "cut.jsonl", "--out", "out")
 
 
 HUGE_ARRAY = b"\x93NUMPY\x01\x00v\x00{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999, 9999), }"

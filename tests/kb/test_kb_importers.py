@@ -46,6 +46,13 @@ def test_blanks_around_an_entity_make_no_other(tmp_path: Path) -> None:
     assert found(KnowledgeBase.from_counts(path, unseen=0), "a") == {"A": 1.0}
     with pytest.raises(KnowledgeBaseError, match=r"counts\.tsv:1, surface 'a': empty entity"):
         KnowledgeBase.from_counts(write(path, "a\t \t3\n"))
+    listed = [("a", "A ", 3), ("a", " A", 3), ("a", "A", 3)]
+    assert found(KnowledgeBase.from_counts(listed, unseen=0), "a") == {"A": 1.0}
+    for blank in (" ", "\t", "\u3000"):
+        with pytest.raises(KnowledgeBaseError, match="empty entity"):
+            KnowledgeBase.from_counts([("a", blank, 3)])
+        with pytest.raises(KnowledgeBaseError, match="empty entity"):
+            KnowledgeBase.build([("a", [(blank, 1.0)])])
 
 
 def test_what_was_seen_more_often_is_surer() -> None:

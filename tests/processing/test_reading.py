@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from hf_corefel import Document
 from hf_corefel.processing import read
 
 
@@ -49,6 +50,12 @@ def test_characters_know_where_they_come_from() -> None:
     assert places[6:9] == [(" ", "  "), ("f", "ﬁ"), ("i", "ﬁ")]
     assert places[11:] == [(" ", ""), ("🙂", "🙂"), (" ", ""), ("x", "x")]
     assert reading.to_source(np.array([[0, 6], [7, 11]])).tolist() == [[0, 7], [9, 12]]
+
+
+@pytest.mark.parametrize("text", ["Berlin-\nBrandenburg", "Berlin\u2010 \r\n  Brandenburg", "Berlin-\u2028Brandenburg"])
+def test_a_hyphen_that_is_kept_is_a_word_without_the_lines_end(text: str) -> None:
+    words = [text[b:e] for b, e in Document(text).word_map().words]
+    assert words == ["Berlin", text[6], "Brandenburg"]
 
 
 _CHARACTERS = st.sampled_from(

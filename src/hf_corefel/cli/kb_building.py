@@ -174,7 +174,11 @@ def read_additions(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def read_entities(path: Path) -> dict[str, dict[str, Any]]:
-    """Return the keyword arguments of `KnowledgeBase.build` that a file of entities gives."""
+    """Return the keyword arguments of `KnowledgeBase.build` that a file of entities gives.
+
+    Raises:
+        KnowledgeBaseError: When a line is none of an entity, or two lines say different things of one.
+    """
     found: dict[str, dict[str, Any]] = {argument: {} for argument, _ in FIELDS.values()}
     for where, data in not_empty(path, read_jsonl(path)):
         if not isinstance(data, dict) or not isinstance(data.get("entity"), str):
@@ -190,5 +194,10 @@ def read_entities(path: Path) -> dict[str, dict[str, Any]]:
                 if not isinstance(value, kind) or isinstance(value, bool):
                     expected = "a string" if kind is str else "a whole number"
                     raise KnowledgeBaseError(f"{where}: field {field!r}: expected {expected}, got {shown(value)}")
-                found[argument][data["entity"]] = value
+                before = found[argument].setdefault(data["entity"], value)
+                if before != value:
+                    raise KnowledgeBaseError(
+                        f"{where}: field {field!r}: an earlier line says {shown(before)} of {shown(data['entity'])}, "
+                        f"this one {shown(value)}; leave one of them out"
+                    )
     return found

@@ -59,7 +59,7 @@ def check_key(value: object, where: str, what: str) -> str:
     value = plain(value)  # a trie takes no string of numpy
     if not isinstance(value, str):
         raise KnowledgeBaseError(f"{where}: expected a string as {what}, got {shown(value)}")
-    if not value:
+    if not value or value.isspace():
         raise KnowledgeBaseError(f"{where}: empty {what}")
     if "\0" in value:
         raise KnowledgeBaseError(f"{where}: {what} {shown(value)} holds a NUL character")
@@ -173,7 +173,8 @@ def check_counts(counts: Iterable[Any]) -> Iterator[tuple[str, str, float]]:
             raise KnowledgeBaseError(
                 f"{where}, surface {shown(surface)}: expected a number as count, got {shown(given)}"
             )
-        yield surface, entity, number
+        # As those of a file: a blank at its end, which nobody sees, would make another entity.
+        yield surface, entity.strip(), number
 
 
 def to_float(value: Any) -> float | None:
@@ -233,9 +234,9 @@ def read_lines(path: str | Path) -> Iterator[tuple[str, str]]:
         for number in count(1):
             try:
                 data = file.readline(MAX_LINE_BYTES + 1)
-                line = data.decode("utf-8-sig" if number == 1 else "utf-8")
-            except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
+            except (OSError, EOFError, zlib.error) as error:
                 raise KnowledgeBaseError(f"{path}: unreadable after line {number - 1}: {error}") from error
+            # Before it is decoded: what was read may end within a character.
             if len(data) > MAX_LINE_BYTES:
                 raise KnowledgeBaseError(
                     f"{path}:{number}: longer than the limit of {MAX_LINE_BYTES:,} bytes a line (MAX_LINE_BYTES); "
@@ -243,6 +244,10 @@ def read_lines(path: str | Path) -> Iterator[tuple[str, str]]:
                 )
             if not data:
                 return
+            try:
+                line = data.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError as error:
+                raise KnowledgeBaseError(f"{path}: unreadable after line {number - 1}: {error}") from error
             if line.strip():
                 yield f"{path}:{number}", line.rstrip("\r\n")
 

@@ -111,8 +111,12 @@ def _edits(text: str) -> Iterator[tuple[int, int, str]]:
     for match in _EDITS.finditer(text):
         found, kind = match.group(), match.lastgroup
         if kind == "hyphen":
-            keep = found[0] != "\u00ad" and text[match.end()].isupper()
-            plain = "-" if keep else ""
+            plain = ""
+            if found[0] != "\u00ad" and text[match.end()].isupper():
+                # The hyphen is kept and the line's end is not, so that no word has a line feed in it.
+                yield match.start(), match.start() + 1, "-"
+                yield match.start() + 1, match.end(), ""
+                continue
         elif kind == "blank":
             plain = "\n" if _TWO_BREAKS.search(found) else " "
         elif kind in ("invisible", "markup"):
