@@ -25,7 +25,9 @@ TABLE: Table = {
 }
 
 
-names = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=5).filter(str.strip)
+names = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=5).filter(
+    str.strip
+)
 surfaces = st.one_of(names, st.sampled_from(["a", "A", "Á", "b's", "ß", "'"])).map(normal_form).filter(bool)
 priors = st.sampled_from([0.0, 0.125, 0.25, 0.5, 1.0])
 tables = st.dictionaries(surfaces, st.dictionaries(names, priors, min_size=1, max_size=4), max_size=8)
