@@ -7,16 +7,17 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
+from datasets.exceptions import DatasetGenerationError
 from typer.testing import CliRunner
 
 import hf_corefel
-from hf_corefel import Document
+from hf_corefel import Cluster, Document, DocumentError, Mention
 from hf_corefel.cli import app
 from hf_corefel.corpora import CORPORA, CorpusError, CorpusSpec, corpus_files, detect_format, read_gold, read_texts
 from hf_corefel.corpora.exporting import export_corpus
@@ -27,7 +28,7 @@ from hf_corefel.evaluation import evaluate_corpus
 # A reader of GAP (Webster et al., 2018): a pronoun and two names a line, one of which may be the pronoun's.
 GAP = """
 import csv
-from hf_corefel import Cluster, Document, Mention
+from hf_corefel import Cluster, Document, DocumentError, Mention
 from hf_corefel.corpora import CorpusError, CorpusSpec
 
 SPLITS = {"train": "development", "validation": "validation", "test": "test"}
@@ -220,6 +221,36 @@ def test_a_guest_that_fails_keeps_nobody_from_the_rest(tmp_path: Path) -> None:
     (tmp_path / "a.conll").write_text("#begin document (a); part 000\na 0 0 Ada (1)\n\n#end document\n")
     with pytest.warns(UserWarning, match=r"corpus 'mine': its sniff failed on .*no such luck"):
         assert detect_format(tmp_path) == "conll2012"
+
+
+# What a reader may raise on a document that is malformed: all but the last are kinds of ValueError.
+BROKEN: dict[type[Exception], Callable[[], Any]] = {
+    json.JSONDecodeError: lambda: json.loads("{"),
+    DocumentError: lambda: Document("Oslo", clusters=[Cluster((Mention(0, 9),))]),
+    UnicodeDecodeError: lambda: b"\xff".decode("utf-8"),
+    ValueError: lambda: int("x"),
+    FileNotFoundError: lambda: Path("no", "such", "file").read_bytes(),
+    KeyError: lambda: {}["text"],
+}
+
+
+@pytest.mark.parametrize("error", BROKEN)
+@pytest.mark.parametrize("strict", [True, False])
+def test_no_split_is_lost_for_its_first_document(tmp_path: Path, error: type[Exception], strict: bool) -> None:
+    def read(path: Path, split: str = "all", *, strict: bool = True) -> Iterator[Document]:
+        if split == "development":
+            raise ValueError("this corpus has no such split")
+        yield Document("Oslo") if split == "test" else BROKEN[error]()
+
+    splits = {"train": "training", "validation": "development", "test": "test"}
+    CORPORA.register("mine", CorpusSpec("mine", "Mine", Path.is_dir, splits, read))
+    with pytest.raises(DatasetGenerationError if error is KeyError else error):
+        hf_corefel.load_corpus(tmp_path, corpus="mine", strict=strict, cache_dir=tmp_path / "cache")
+    built = hf_corefel.load_corpus(tmp_path, corpus="mine", strict=strict, streaming=True)
+    assert list(built) == ["train", "test"]
+    assert [row["text"] for row in built["test"]] == ["Oslo"]
+    with pytest.raises(error):
+        list(built["train"])
 
 
 def test_rows_are_made_anew_when_the_reader_of_a_guest_changes(

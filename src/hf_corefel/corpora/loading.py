@@ -12,7 +12,6 @@ from ..moved import renamed_argument
 from .aida import NilClusters
 from .brat import COREFERENCE
 from .builders import AidaBuilder, CorpusBuilder, DwieBuilder, GumBuilder
-from .errors import CorpusError
 from .gum import MentionScope
 from .reading import detect_format
 from .spec_builder import BratBuilder, Conll2012Builder, CorefUDBuilder, DocREDBuilder, builder_of
@@ -282,14 +281,15 @@ def load_builder(builder: CorpusBuilder, split: str | None = None, *, streaming:
     """What a builder builds: a dataset of a split, or a dict of all of them.
 
     Raises:
-        CorpusError: When a file is missing or malformed, the bare error of the reader.
+        CorpusError: When a file is missing or malformed, the bare error of the reader; readers of others may raise
+            another ValueError, or an OSError.
     """
     if streaming:
         return builder.as_streaming_dataset(split=split)
     try:
         builder.download_and_prepare()
     except DatasetGenerationError as error:
-        if isinstance(error.__cause__, CorpusError):
+        if isinstance(error.__cause__, ValueError | OSError):
             raise error.__cause__ from None
         raise
     return builder.as_dataset(split=split)

@@ -37,7 +37,8 @@ class CorpusSpec:
             corpus has, for two that claim a folder are an error. It may raise `OSError`.
         splits: The corpus' own names of the splits ``train``, ``validation`` and ``test``, of those it has.
         read_gold: Reads the documents of a split with their gold clusters. The split is one of the corpus' own, or
-            ``all``; with ``strict=False`` it leaves out what is malformed, with a warning.
+            ``all``; with ``strict=False`` it leaves out what is malformed, with a warning. Where there is nothing of a
+            split it raises a plain `ValueError` whose message has the word "split"; all else counts as malformed.
         read_texts: Reads ids, texts and, where there are, words and speakers, ``read_texts(path, split)``, by which
             nothing of the annotation reaches a prediction; None takes them of ``read_gold``.
         builder: A subclass of `CorpusBuilder`, or its place as ``"module:attribute"``; None makes one.

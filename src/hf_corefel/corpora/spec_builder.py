@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,7 +13,6 @@ from typing import Any, ClassVar
 from ..documents import Document
 from .brat import COREFERENCE
 from .builders import CorpusBuilder, CorpusConfig, document_features
-from .errors import CorpusError
 from .registry import CORPORA, CorpusSpec
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "builder_of",
 ]
 
+_SPLIT = re.compile(r"\bsplits?\b", re.IGNORECASE)
 _ABOUT = {
     "all": "All mentions that are annotated.",
     "named": "Names: the mentions whose head is a proper noun.",
@@ -68,12 +69,10 @@ class SpecBuilder(CorpusBuilder):
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
                     next(self._read(own, strict=False), None)
-            except CorpusError:
-                found[name] = own  # whoever reads it learns what is wrong
-            except ValueError:
-                continue
-            else:
-                found[name] = own
+            except Exception as error:  # noqa: BLE001 - whoever reads it learns what is wrong
+                if _says_no_such_split(error):
+                    continue
+            found[name] = own
         return found or {"train": "all"}
 
     def _split_names(self) -> list[str]:
@@ -89,6 +88,11 @@ class SpecBuilder(CorpusBuilder):
     def _options(self) -> dict[str, Any]:
         """What the configuration says beside the mentions and the strictness."""
         return {}
+
+
+def _says_no_such_split(error: Exception) -> bool:
+    """Whether a reader says that it has no such split; what is malformed raises other kinds of ValueError too."""
+    return type(error) is ValueError and _SPLIT.search(str(error)) is not None
 
 
 class Conll2012Builder(SpecBuilder):
