@@ -14,10 +14,12 @@ from typing import Any
 import datasets
 import pytest
 from huggingface_hub import DatasetCard
+from huggingface_hub.utils import filter_repo_objects
 
 from forked_python import run_python
 from hf_corefel import Document
-from hf_corefel.corpora import exporting, read_aida, read_aida_plus, read_dwie, read_gum
+from hf_corefel.corpora import CORPORA, CorpusSpec, exporting, read_aida, read_aida_plus, read_dwie, read_gum
+from hf_corefel.corpora.spec_builder import builder_of
 from script_loading import load_script
 
 SCRIPTS = Path(__file__).resolve().parents[1] / "dataset_scripts"
@@ -177,6 +179,40 @@ def test_malformed_files_end_with_a_message(dwie: Path, tmp_path: Path, capsys: 
     assert len(exported(out, None, tmp_path / "cache")["train"]) == 3
 
 
+def last_message(capsys: pytest.CaptureFixture[str]) -> str:
+    """What was said behind the bars of progress."""
+    return capsys.readouterr().err.splitlines()[-1]
+
+
+def test_nothing_to_export_ends_with_a_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data, out = write(tmp_path / "dwie", article("DW_1", "train", mentions={})), tmp_path / "out"
+    with pytest.warns(UserWarning, match=r"skipped: .*DW_1\.json: field 'mentions'"):
+        assert script("dwie").main(["--data-dir", str(data), "--out", str(out), "--lenient"]) == 1
+    assert last_message(capsys) == f"{data}: no document could be exported"
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("name", ["out", "out/below"])
+def test_what_cannot_be_written_ends_with_a_message(
+    dwie: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    (tmp_path / "out").write_text("mine", encoding="utf-8")
+    assert script("dwie").main(["--data-dir", str(dwie), "--out", str(tmp_path / name)]) == 1
+    message = last_message(capsys)
+    assert str(tmp_path / name) in message and "--lenient" not in message
+    assert (tmp_path / "out").read_text(encoding="utf-8") == "mine"
+
+
+def test_what_a_guest_cannot_read_ends_with_a_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def read(path: Path, split: str = "all", *, strict: bool = True) -> Iterator[Document]:
+        yield Document(json.loads("{"))
+
+    CORPORA.register("mine", CorpusSpec("mine", "Mine", Path.is_dir, {}, read))
+    arguments = ["--data-dir", str(tmp_path), "--out", str(tmp_path / "out")]
+    assert exporting.main(builder_of("mine"), arguments) == 1
+    assert last_message(capsys).startswith("Expecting property name enclosed in double quotes")
+
+
 def test_a_folder_without_the_corpus(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     module = script("aida_plus")
     assert module.main(module.AidaPlus, ["--data-dir", str(tmp_path), "--out", str(tmp_path / "out")]) == 1
@@ -194,7 +230,7 @@ def test_nothing_to_do(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.parametrize("public", [False, True])
-def test_pushing(gum: Path, monkeypatch: pytest.MonkeyPatch, public: bool) -> None:
+def test_pushing(gum: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, public: bool) -> None:
     calls: list[tuple[str, dict[str, Any]]] = []
     uploaded: list[str] = []
 
@@ -210,11 +246,17 @@ def test_pushing(gum: Path, monkeypatch: pytest.MonkeyPatch, public: bool) -> No
         def upload_folder(self, **options: Any) -> None:
             assert options["repo_type"] == "dataset" and options["repo_id"] == "me/gum"
             folder = Path(options["folder_path"])
-            uploaded.extend(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+            files = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+            uploaded.extend(filter_repo_objects(files, allow_patterns=options["allow_patterns"]))
 
     monkeypatch.setattr(exporting, "HfApi", Api)
     module = script("gum")
-    arguments = ["--data-dir", str(gum), "--push-to-hub", "me/gum", "--config", "all"]
+    out = tmp_path / "out"
+    # What other runs and other corpora have left there is not this dataset.
+    for other in ("named/test-00000-of-00001.parquet", "all/old.parquet", "secret/all/deep/x.parquet", "x/README.md"):
+        (out / other).parent.mkdir(parents=True, exist_ok=True)
+        (out / other).write_bytes(b"")
+    arguments = ["--data-dir", str(gum), "--push-to-hub", "me/gum", "--config", "all", "--out", str(out)]
     assert module.main(module.Gum, [*arguments, *(["--public"] if public else [])]) == 0
     assert calls == [("me/gum", {"repo_type": "dataset", "private": not public, "exist_ok": True})]
     files = [f"all/{split}-00000-of-00001.parquet" for split in ("test", "train", "validation")]

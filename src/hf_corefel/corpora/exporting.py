@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import glob
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
@@ -60,11 +62,14 @@ def export_corpus(
         options: Fields of the builder's configuration, such as ``strict`` and ``candidates``.
 
     Raises:
-        CorpusError: When a file is missing or malformed, or there is none of any configuration.
+        CorpusError: When a file is missing or malformed, there is none of any configuration, or no document is left.
         ValueError: When there is no such configuration.
+        OSError: When the folder cannot be written.
     """
     builder = builder_of(builder) if isinstance(builder, str) else builder
     out = Path(out)
+    if out.exists() and not out.is_dir():  # which would be found out only once a corpus is read
+        raise NotADirectoryError(errno.ENOTDIR, "not a folder", str(out))
     chosen = list(configs) or builder.available_configs(str(data_dir))
     if not chosen:
         raise CorpusError(f"{data_dir}: no files of {builder.TITLE} here; expected {builder.FILES}")
@@ -83,6 +88,8 @@ def export_corpus(
                 exported.append(ExportedSplit(config, split, path, corpus_statistics(map(Document.from_dict, dataset))))
             # Windows removes no folder whose files are mapped.
             del built, dataset
+    if not exported:
+        raise CorpusError(f"{data_dir}: no document could be exported")
     with whole_file(out / "README.md") as place:
         place.write_text(dataset_card(builder, exported), encoding="utf-8")
     return exported
@@ -159,14 +166,14 @@ def run_export(builder: type[CorpusBuilder], arguments: Namespace) -> int:
     with TemporaryDirectory() as temporary:
         out = Path(temporary) if arguments.out is None else arguments.out
         try:
-            _export(builder, arguments, out)
-        except CorpusError as error:
-            hint = "" if arguments.lenient else "; --lenient leaves out what is malformed"
-            print(f"{error}{hint}", file=sys.stderr)
+            exported = _export(builder, arguments, out)
+        except (ValueError, OSError) as error:
+            hint = "; --lenient leaves out what is malformed"
+            print(f"{error}{hint if isinstance(error, CorpusError) and not arguments.lenient else ''}", file=sys.stderr)
             return 1
         if arguments.push_to_hub is not None:
             try:
-                name = _push(builder, out, arguments.push_to_hub, public=arguments.public)
+                name = _push(builder, out, exported, arguments.push_to_hub, public=arguments.public)
             except hub_errors() as error:
                 print(f"cannot push to {arguments.push_to_hub}: {error}", file=sys.stderr)
                 return 1
@@ -174,16 +181,20 @@ def run_export(builder: type[CorpusBuilder], arguments: Namespace) -> int:
     return 0
 
 
-def _export(builder: type[CorpusBuilder], arguments: Namespace, out: Path) -> None:
+def _export(builder: type[CorpusBuilder], arguments: Namespace, out: Path) -> list[ExportedSplit]:
     options = {"strict": not arguments.lenient, "candidates": arguments.candidates}
-    for part in export_corpus(builder, arguments.data_dir, out, configs=arguments.config or (), **options):
+    exported = export_corpus(builder, arguments.data_dir, out, configs=arguments.config or (), **options)
+    for part in exported:
         counts = part.statistics
         mentions = counts.linked_mentions + counts.nil_mentions
         print(f"{part.config}/{part.split}: {counts.documents:,} documents, {mentions:,} mentions -> {out / part.path}")
+    return exported
 
 
-def _push(builder: type[CorpusBuilder], out: Path, name: str, *, public: bool) -> str:
-    """Uploads an export; returns the dataset's full name.
+def _push(
+    builder: type[CorpusBuilder], out: Path, exported: Sequence[ExportedSplit], name: str, *, public: bool
+) -> str:
+    """Uploads what was exported, and nothing else of the folder; returns the dataset's full name.
 
     Raises:
         ValueError: When it is to be private and the dataset is there already, in public.
@@ -196,7 +207,8 @@ def _push(builder: type[CorpusBuilder], out: Path, name: str, *, public: bool) -
         repo_id=name,
         repo_type="dataset",
         folder_path=out,
-        allow_patterns=["README.md", "*/*.parquet"],
+        # "*" would stand for a slash, too.
+        allow_patterns=[glob.escape(path) for path in ("README.md", *(part.path for part in exported))],
         commit_message=f"Upload {builder.TITLE}",
     )
     return name
