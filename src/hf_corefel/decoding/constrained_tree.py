@@ -34,6 +34,7 @@ __all__ = [
     "Answers",
     "ConstraintSearch",
     "SpanGroup",
+    "Top",
     "UnfinishedSearchError",
     "best_constrained_tree",
     "holds",

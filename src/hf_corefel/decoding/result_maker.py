@@ -188,6 +188,8 @@ class ResultMaker:
                 result.samples = self._whole.samples(count, generator)
             if count := self._options.clusterings:
                 result.clusterings = self._whole.clusterings(count)
+                if not result.clusterings:
+                    result.warnings.append("clusterings: the search found none that fulfils the constraints")
         return result
 
     def _cluster(self, decoded: DecodedCluster) -> Cluster | None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import torch
@@ -28,6 +28,7 @@ from .constrained_tree import (
     best_constrained_tree,
     holds,
 )
+from .named_weights import Named, NamedWeights
 from .nesting import DecodedSpans, namesakes, without_nested
 
 __all__ = ["ConstraintPlan", "WholeClusterings", "structure_distribution"]
@@ -40,6 +41,9 @@ _STARTS = 64
 
 _LEAST = -745.0
 """Log of the smallest number above 0 in double precision."""
+
+ConstraintPairs = tuple[list[SpanGroup], set[tuple[int, int]]]
+"""Groups of spans that belong together, and pairs of groups that do not."""
 
 
 @dataclass(frozen=True)
@@ -171,12 +175,23 @@ class WholeClusterings:
         return self._weights.graph.candidate_rows
 
     @cached_property
+    def _by_name(self) -> NamedWeights:
+        return NamedWeights(self._weights, self._names, self.separate)
+
+    @cached_property
     def constrained(self) -> tuple[list[int], bool]:
         """The parents of the best tree that fulfils the constraints, and whether it is known to be the best.
 
         Raises:
             DocumentError: If there is none, or none was found; the message names the constraints.
         """
+        parents, is_best, _ = self._search
+        spans = self._tidied(parents) or self._tidy(parents, given=True)
+        return spans.parents, is_best
+
+    @cached_property
+    def _search(self) -> tuple[IntArray, bool, ConstraintPairs]:
+        """The same before the rules for nested mentions leave any out, with what was searched for in the end."""
         groups, apart = list(self._groups), set(self._apart)
         for again in itertools.count():
             try:
@@ -195,11 +210,7 @@ class WholeClusterings:
             parents, is_best = found
             clashes = self._nested_together(parents)
             if not clashes:
-                spans = self._tidy(parents)
-                if not self._fulfilled(spans):
-                    # What hung from one of two twins was moved to the other; so both stay, as given ones do.
-                    spans = self._tidy(parents, given=True)
-                return spans.parents, is_best
+                return parents, is_best, (groups, apart)
             for pair in clashes:
                 self._refuse_nested(groups, [pair])
                 numbers = [self._group_of(span, groups) for span in pair]
@@ -220,7 +231,8 @@ class WholeClusterings:
     def constrained_clusters(self) -> tuple[list[int], list[DecodedCluster]]:
         """The parents of that tree, and its clusters."""
         parents, _ = self.constrained
-        return parents, self._clusters(DecodedSpans(parents, self._ids.tolist(), self._mention, [True] * self._size))
+        spans = DecodedSpans(parents, self._ids.tolist(), self._mention, [True] * self._size)
+        return parents, self._clusters(spans, self.separate)
 
     @staticmethod
     def _group_of(span: int, groups: list[SpanGroup]) -> int:
@@ -260,17 +272,28 @@ class WholeClusterings:
         without_nested(spans, self._twins, self._parts, self._counts, alone, given=given, fixed=self.required)
         return spans
 
-    def _clusters(self, spans: DecodedSpans) -> list[DecodedCluster]:
+    def _tidied(self, parents: IntArray, by_name: bool = False) -> DecodedSpans | None:
+        """A tree by the rules for nested mentions; None where it does not fulfil the constraints then."""
+        spans = self._tidy(parents)
+        if not self._fulfilled(spans, by_name):
+            # What hung from one of two twins was moved to the other; so both stay, as given ones do.
+            spans = self._tidy(parents, given=True)
+        return spans if self._fulfilled(spans, by_name) else None
+
+    def _clusters(self, spans: DecodedSpans, separate: Collection[int]) -> list[DecodedCluster]:
         clusters = clusters_from_parents(spans.parents, spans.candidate_rows, spans.mention, spans.mask)
         return complete_clusters(
-            clusters_by_name(clusters, self._names, self.separate),
+            clusters_by_name(clusters, self._names, separate),
             range(self._size) if self._document.keep_all else self.required,
         )
 
-    def _fulfilled(self, spans: DecodedSpans) -> bool:
+    def _fulfilled(self, spans: DecodedSpans, by_name: bool) -> bool:
+        """Whether clusters fulfil the constraints, those of one name as one or not."""
         if not self._groups:
             return True
         tops = [spans.top(n) if spans.parents[n] >= 0 else (False, n) for n in range(self._size)]
+        if by_name:
+            return holds(self._by_name.tops(tops), self._by_name.groups(self._groups), self._apart)
         return holds(tops, self._groups, self._apart)
 
     def samples(self, count: int, generator: torch.Generator | None) -> list[Clustering]:
@@ -281,10 +304,10 @@ class WholeClusterings:
         """
         drawn: list[Clustering] = []
         for parents in self._draws(count, generator):
-            spans = self._tidy(parents)
-            if self._fulfilled(spans):
-                chance = self._weights.log_probability(self._weights.of_tree(parents))
-                drawn.append(self._result(self._clusters(spans), chance))
+            spans = self._tidied(parents)
+            if spans is not None:
+                _, chance = self._by_name.joined(self._weights.of_tree(parents))
+                drawn.append(self._result(self._clusters(spans, self.separate), chance))
                 if len(drawn) == count:
                     return drawn
         if len(drawn) == count:
@@ -304,35 +327,50 @@ class WholeClusterings:
 
     def clusterings(self, count: int) -> list[Clustering]:
         """The most probable clusterings that a search finds, among those that fulfil the constraints."""
-        weights, one = self._weights, self._one
-        if self._groups:
-            # Without the rules for nested mentions, which leave mentions out.
-            found = best_constrained_tree(weights.columns, self._ids, self._groups, self._apart)
-            starts = [] if found is None else [weights.of_tree(found[0])]
-        else:
-            starts = [weights.of_tree(tree) for tree in one.topk(count + 4).parents[:, 0].numpy() if (tree >= 0).all()]
-        drawn = one.sample(_STARTS, generator=torch.Generator().manual_seed(0))[:, 0].numpy()
-        starts += [weights.of_tree(tree) for tree in drawn]
-        results: dict[tuple[DecodedCluster, ...], float] = {}
-        for parts, chance in best_clusterings(weights, starts, count, self._part_groups_hold):
-            spans = self._tidy(weights.best_tree(parts))
-            if self._fulfilled(spans):
-                key = tuple(self._clusters(spans))
-                # Several may be the same by the rules for nested mentions.
-                results[key] = float(np.logaddexp(results.get(key, -np.inf), chance))
-            if len(results) > count and not self._twins and not self._parts:
-                break
-        ranked = sorted(results.items(), key=lambda item: -item[1])[:count]
-        return [self._result(list(clusters), chance) for clusters, chance in ranked]
+        ways = [True]
+        if self._by_name.differ and self._groups and self._search[2][1]:
+            # What constraints keep apart may have two entities of one name.
+            ways.append(False)
+        # Several may be the same by the rules for nested mentions.
+        is_final = len(ways) == 1 and not (self._twins or self._parts or self._exclusive)
+        results: dict[Named, tuple[list[DecodedCluster], float]] = {}
+        seen: set[Parts] = set()
+        for by_name in ways:
+            for parts, chance, clusters in self._found(count, by_name):
+                if parts not in seen:
+                    seen.add(parts)
+                    name = self._by_name.of(clusters)
+                    first, before = results.get(name, (clusters, -np.inf))
+                    results[name] = first, float(np.logaddexp(before, chance))
+                if len(results) > count and is_final:
+                    break
+        ranked = sorted(results.values(), key=lambda item: -item[1])[:count]
+        return [self._result(clusters, chance) for clusters, chance in ranked]
 
-    def _part_groups_hold(self, parts: Parts) -> bool:
+    def _found(self, count: int, by_name: bool) -> Iterator[tuple[Parts, float, list[DecodedCluster]]]:
+        """Clusterings of the search, their log-probabilities, and what the rules for nested mentions make of them."""
+        weights = self._by_name.weights if by_name else self._weights
+        if self._groups:
+            # Before the rules for nested mentions, which leave mentions out.
+            trees = [self._search[0]]
+        else:
+            trees = [tree for tree in self._one.topk(count + 4).parents[:, 0].numpy() if (tree >= 0).all()]
+        trees += list(self._one.sample(_STARTS, generator=torch.Generator().manual_seed(0))[:, 0].numpy())
+        starts = [weights.of_tree(tree) for tree in trees]
+        for parts, _ in best_clusterings(weights, starts, count, partial(self._part_groups_hold, by_name=by_name)):
+            spans = self._tidied(weights.best_tree(parts), by_name)
+            if spans is not None:
+                yield *self._by_name.joined(parts), self._clusters(spans, () if by_name else self.separate)
+
+    def _part_groups_hold(self, parts: Parts, by_name: bool) -> bool:
         if not self._groups:
             return True
         tops: list[tuple[bool, int]] = [(False, -1)] * self._size
         for spans, entity in parts:
             for span in spans:
                 tops[span] = (False, min(spans)) if entity is None else (True, entity)
-        return holds(tops, self._groups, self._apart)
+        groups, apart = self._search[2]
+        return holds(tops, self._by_name.groups(groups) if by_name else groups, apart)
 
     def _result(self, decoded: list[DecodedCluster], chance: float) -> Clustering:
         text, entities = self._document.document.text, self._document.entities
