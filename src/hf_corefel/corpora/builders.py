@@ -7,6 +7,7 @@ directly (`hf_corefel.load_dwie` and friends), as `datasets` 4 and later run no 
 
 from __future__ import annotations
 
+import json
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,8 +22,10 @@ from .aida_plus import read_aida_plus
 from .dwie import development_split, read_dwie
 from .fingerprint import corpus_fingerprint
 from .gum import read_gum
+from .kept_warnings import WARNINGS_FILE, recorded_warnings, say_again
 from .locating import corpus_folder, is_corpus
 from .registry import CORPORA
+from .rows import document_rows
 
 __all__ = [
     "AidaBuilder",
@@ -33,10 +36,6 @@ __all__ = [
     "GumBuilder",
     "document_features",
 ]
-
-
-# That no speakers are known is not the same as that nobody speaks, and likewise with words.
-_NULLABLE = ("speakers", "words", "annotated", "mention_scope")
 
 
 def document_features(
@@ -171,12 +170,29 @@ class CorpusBuilder(datasets.GeneratorBasedBuilder):  # type: ignore[misc,unused
         return [datasets.SplitGenerator(name, gen_kwargs={"split": name}) for name in self._split_names()]
 
     def _generate_examples(self, split: str) -> Iterator[tuple[int, dict[str, Any]]]:
-        listed = self.info.features["clusters"]
-        fields = list(listed[0] if isinstance(listed, list) else listed.feature)
-        for index, document in enumerate(self._documents(split)):
-            row: dict[str, Any] = {**document.to_dict()}
-            row["clusters"] = [{name: cluster.get(name) for name in fields} for cluster in row.get("clusters", [])]
-            yield index, {name: row.get(name, None if name in _NULLABLE else []) for name in self.info.features}
+        yield from enumerate(document_rows(self._documents(split), self.info.features, f"{self.TITLE}, split {split}"))
+
+    def download_and_prepare(self, *arguments: Any, **options: Any) -> None:
+        """Build the dataset unless it is there; as in `datasets`, but what it warned of then is said each time."""
+        super().download_and_prepare(*arguments, **options)
+        place = self._place_of_warnings()
+        if self._fs.exists(place):
+            with self._fs.open(place, encoding="utf-8", mode="r") as file:
+                say_again(json.load(file))
+
+    def _download_and_prepare(self, dl_manager: Any, verification_mode: Any, **more: Any) -> None:
+        kept: dict[str, str] = {}
+        try:
+            with recorded_warnings() as kept:
+                super()._download_and_prepare(dl_manager, verification_mode, **more)
+        except BaseException:
+            say_again(kept)
+            raise
+        with self._fs.open(self._place_of_warnings(), encoding="utf-8", mode="w") as file:
+            json.dump(kept, file)
+
+    def _place_of_warnings(self) -> str:
+        return f"{self._output_dir}/{WARNINGS_FILE}"
 
     def _as_dataset(self, split: Any = "train", in_memory: bool = False) -> Any:
         info = (self.info.splits or {}).get(str(split))

@@ -51,6 +51,7 @@ def load_dwie(
         streaming: Reads the files while one iterates, and writes no cache.
         strict: Raises on a malformed article; otherwise warns and leaves it, or the mention, out.
         cache_dir: Where `datasets` keeps what it made of the files; None is its own place. Made anew when they change.
+            What was warned of then is said again by each load that finds it there.
 
     Returns:
         A `datasets.DatasetDict` by split, or the `datasets.Dataset` of the given one; when streaming their
