@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import math
+import shutil
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 import torch
 
-from hf_corefel import Candidate, Cluster, Document, Mention
-from hf_corefel.calibration import calibrate_corpora, calibrated, read_documents
-from hf_corefel.calibration.fitting import Evidence, _costs, _evidence, _loss, fit_to_evidence
+from hf_corefel import Candidate, Cluster, CorefELConfig, CorefELModel, Document, Mention, load_pipeline
+from hf_corefel.calibration import CalibrationReport, calibrate_corpora, calibrated, read_documents
+from hf_corefel.calibration.fitting import Evidence, _costs, _evidence, _loss, _rounded, fit_to_evidence
 from hf_corefel.decoding import clusters_from_parents
 from hf_corefel.heads import Calibration, EdgeScores, GlobalHead, GoldClustering
+from hf_corefel.metrics import EntityMap
 from hf_corefel.pipeline_corefel import CorefELPipeline
 from hf_corefel.utils.gold_codes import NOT_KNOWN
 
@@ -229,6 +233,10 @@ def test_calibration_of_the_model_plays_no_part_in_the_fit(tiny_pipeline: Any, t
     assert one.before["a"].to_dict() != other.before["a"].to_dict()
 
 
+def untouched(done: int, total: int) -> None:
+    raise AssertionError("something was read")
+
+
 def test_what_cannot_be_calibrated_is_refused(tiny_pipeline: Any, tiny_documents: list[Document]) -> None:
     pipeline = tiny_pipeline()
     with pytest.raises(ValueError, match="mine: there is no document"):
@@ -241,7 +249,75 @@ def test_what_cannot_be_calibrated_is_refused(tiny_pipeline: Any, tiny_documents
     corpora["bare"] = [Document("Oslo is old.", clusters=[Cluster((Mention(0, 11),))])]  # longer than any span
     with pytest.raises(ValueError, match="leave_one_out: without mine: no annotated mention is among the spans"):
         calibrate_corpora(pipeline, corpora, leave_one_out=True, only=["mention_scale"])
-    with pytest.raises(ValueError, match=r"clusters: missing"):
-        calibrate_corpora(pipeline, {"mine": [Document("Oslo is old.")]})
+    # Before the first one is read.
+    with pytest.raises(ValueError, match=r"mine: number 4, document 'bare'.clusters: missing"):
+        calibrate_corpora(pipeline, {"mine": [*tiny_documents, Document("Oslo is old.", "bare")]}, progress=untouched)
     unknown = Document("Oslo is old.", clusters=[Cluster((Mention(0, 4),), "Oslo")], mention_scope="entities")
     assert not len(calibrate_corpora(pipeline, {"mine": [unknown]}, fit=False).before["mine"].mentions)
+
+
+def test_names_that_are_ids_are_fitted_and_measured_as_known(tiny_trained: Any, tiny_processor: Any) -> None:
+    """A knowledge base that calls entities by their ids need not know them once more."""
+    from hf_corefel import CorefELProcessor, KnowledgeBase
+
+    model = tiny_trained("global")
+    vectors = np.zeros((2, 8), dtype=np.float32)
+    by_id = KnowledgeBase.build([("Berg", [("Q1", 1.0)]), ("Moss", [("Q2", 1.0)])], vectors=(["Q1", "Q2"], vectors))
+    processor = CorefELProcessor(tiny_processor(model.config).tokenizer, by_id, model.config)
+    pipeline = CorefELPipeline(model=model, processor=processor, task="coref-el")
+    # Of Berg gold has an entity that the knowledge base lacks.
+    text = "Anna Berg met Carl Moss in Oslo. Berg praised Moss."
+    berg, moss = text.rindex("Berg"), text.rindex("Moss")
+    clusters = [Cluster((Mention(berg, berg + 4),), "Q3"), Cluster((Mention(moss, moss + 4),), "Q2")]
+    (evidence,) = evidence_of(pipeline, [Document(text, clusters=clusters)])
+    assert (evidence.gold.entity_rows != NOT_KNOWN).all() and evidence.knows_all_links
+    # Of an entity without an id it is not known whether it is the one that gold means.
+    named = tiny_processor(model.config)
+    clusters[0] = Cluster(clusters[0].mentions, "Q3")
+    pipeline = CorefELPipeline(model=model, processor=named, task="coref-el")
+    (evidence,) = evidence_of(pipeline, [Document(text, clusters=[clusters[0]])])
+    assert not evidence.knows_all_links and not len(evidence.linked)
+    # By the map it may have one.
+    same = {name: "Q4" for name in named.knowledge_base.entities()}
+    (read,) = read_documents(pipeline, [Document(text, clusters=[clusters[0]])], entity_map=same)
+    assert _evidence(pipeline, pipeline.model.head, read).knows_all_links
+
+
+def test_a_document_that_is_not_read_whole_is_told_of(tiny_pipeline: Any, tiny_documents: list[Document]) -> None:
+    pipeline = tiny_pipeline()
+    settings = pipeline.processor.settings
+    pipeline.processor.settings = settings.replace(max_kept_spans=2, min_kept_spans=1)
+    said = r"1 of 2 documents were read with warnings; the first, document '.*' of long: only the best 2 spans"
+    long = Document(" ".join([tiny_documents[0].text] * 3), "long", clusters=[])
+    short = Document("Oslo.", "short", clusters=[])
+    with pytest.warns(UserWarning, match=said):
+        calibrate_corpora(pipeline, {"short": [short], "long": [long]}, fit=False)
+
+
+def test_a_dict_of_names_is_an_entity_map(tiny_pipeline: Any, tiny_documents: list[Document]) -> None:
+    pipeline, names = tiny_pipeline(), {"Anna_Berg": "Somebody"}
+    found = [
+        calibrate_corpora(pipeline, {"a": tiny_documents}, fit=False, entity_map=each)
+        for each in (names, EntityMap(names))
+    ]
+    assert found[0].to_dict() == found[1].to_dict()
+    with pytest.raises(TypeError, match="entity_map: expected an EntityMap or a dict"):
+        calibrate_corpora(pipeline, {"a": tiny_documents}, fit=False, entity_map="names.tsv")  # type: ignore[arg-type]
+
+
+def test_no_value_is_written_as_a_negative_nothing() -> None:
+    assert str(_rounded(Calibration(nil_offset=-1e-9)).nil_offset) == "0.0"
+
+
+def test_a_model_of_the_hub_keeps_the_type_of_its_weights(tiny_folder: Path, tmp_path: Path) -> None:
+    """Weights that are stored in half precision are computed in single precision, and stored in half again."""
+    snapshot = tmp_path / "cache" / "models--me--half" / "snapshots" / "0"
+    shutil.copytree(tiny_folder, snapshot)
+    CorefELModel.from_pretrained(tiny_folder).half().save_pretrained(snapshot)
+    (snapshot.parents[1] / "refs").mkdir()
+    (snapshot.parents[1] / "refs" / "main").write_text("0", encoding="utf-8")
+    pipeline = load_pipeline("me/half", cache_dir=tmp_path / "cache", local_files_only=True)
+    assert pipeline.model.dtype == torch.float32
+    CalibrationReport(calibration=SOME).save(pipeline, tmp_path / "calibrated")
+    assert CorefELConfig.from_pretrained(tmp_path / "calibrated").dtype == torch.float16
+    assert pipeline.model.dtype == torch.float32

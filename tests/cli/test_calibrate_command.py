@@ -42,15 +42,22 @@ def test_a_model_is_measured_as_it_is(corpus: Path, tiny_folder: Path, tmp_path:
 
 def test_nothing_that_is_read_and_nothing_twice_is_written(corpus: Path, tiny_folder: Path, tmp_path: Path) -> None:
     before = corpus.read_bytes()
+    names = tmp_path / "names.tsv"
+    names.write_text("x\ty\n", encoding="utf-8")
     for options, message in (
         (("--report", corpus), "--report: .*mine.jsonl: that is a file of the corpus or the model"),
         (("--picture", tiny_folder / "config.json"), "--picture: .*that is a file of the corpus or the model"),
         (("--report", tmp_path / "x", "--picture", tmp_path / "x"), "where --report and --picture both go"),
+        (
+            ("--picture", names, "--entity-map", names),
+            "--picture: .*names.tsv: that is a file of the corpus or the model",
+        ),
         (("--report", tmp_path / "none" / "x"), "--report: .*there is no folder"),
         (("--picture", tmp_path), "--picture: .*that is a folder; name a file in it"),
     ):
         code, out, error = run(corpus, "--model", tiny_folder, *options)
         assert (code, out) == (1, "") and re.search(message, " ".join(error.split())), error
+    assert names.read_text(encoding="utf-8") == "x\ty\n"
     assert corpus.read_bytes() == before and not (tmp_path / "x").exists()
 
 
@@ -79,7 +86,9 @@ def test_a_few_values_are_fitted(corpus: Path, tiny_folder: Path, tmp_path: Path
     fitted = load_pipeline(tmp_path / "calibrated").model.config.calibration
     assert fitted is not None and (fitted["pair_scale"], fitted["link_scale"]) == (1.0, 1.0)
     code, _, error = run(corpus, "--model", tiny_folder, "--only", "nil")
-    assert code == 1 and "nothing is fitted; say --out or --leave-one-out too" in error
+    assert code == 1 and "--only: nothing is fitted; say --out or --leave-one-out too" in error
+    code, _, error = run(corpus, "--model", tiny_folder, "--one-scale")
+    assert code == 1 and "--one-scale: nothing is fitted; say --out or --leave-one-out too" in error
     code, _, error = run(corpus, "--model", tiny_folder, "--out", tmp_path / "other", "--only", "nil")
     assert code == 1 and "a calibration has no 'nil'" in error
 
@@ -92,9 +101,16 @@ def test_what_is_wrong_is_said(corpus: Path, tiny_folder: Path, tmp_path: Path) 
     assert code == 1 and "another corpus is called mine" in error
     code, _, error = run(corpus, *model, "--leave-one-out")
     assert code == 1 and "one corpus only" in error
-    write_jsonl(tmp_path / "bare.jsonl", [Document("Oslo is old.", id="bare")])
+    write_jsonl(tmp_path / "bare.jsonl", [Document("Oslo.", clusters=[]), Document("Oslo is old.", id="bare")])
     code, _, error = run(tmp_path / "bare.jsonl", *model)
-    assert code == 1 and "clusters: missing" in error and "Traceback" not in error
+    assert code == 1 and "bare.jsonl: number 2, document 'bare'.clusters: missing" in " ".join(error.split())
+    for place, reason in ((corpus / "model", "Not a directory"), (Path("/proc/none/model"), "No such file")):
+        code, _, error = run(corpus, *model, "--out", place)
+        assert code == 1 and f"--out: {place}: no folder can be made in {place.parent} ({reason}" in error.replace(
+            "/proc (", "/proc/none ("
+        )
+    code, _, error = run(corpus, *model, "--out", tmp_path / "new", "--report", tmp_path / "new")
+    assert code == 1 and "a file is written there too" in error
     code, _, error = run(tmp_path / "none.jsonl", *model)
     assert code == 1 and "none.jsonl" in error
 
@@ -124,7 +140,9 @@ def test_a_corpus_is_asked_for_the_mentions_that_it_annotates(
     # The caller may say another scope, which documents with one of their own do not take.
     asked = "--model", tmp_path / "scoped", "--mention-scope", "entities"
     run(tmp_path / "corpus", *asked, "--split", "all")
-    write_jsonl(tmp_path / "corpus.jsonl", [Document("Oslo."), Document("Oslo.", mention_scope="all")])
+    write_jsonl(
+        tmp_path / "corpus.jsonl", [Document("Oslo.", clusters=[]), Document("Oslo.", clusters=[], mention_scope="all")]
+    )
     run(tmp_path / "corpus.jsonl", *asked)
     assert told[2:] == ["entities", "entities", "all"]
     for folder, scope, has in ((tmp_path / "scoped", "named", "are all, entities"), (tiny_folder, "all", "has none")):
@@ -144,3 +162,23 @@ def test_json_of_a_corpus_and_lists_of_documents_are_read(
     code, _, error = run(*places, "--split", "all", "--model", tiny_folder, "--report", report)
     assert (code, error) == (0, "")
     assert list(json.loads(report.read_text(encoding="utf-8"))["before"]) == ["docred", "listed", "lines"]
+
+
+def test_what_cannot_be_written_costs_nothing_else(
+    corpus: Path, tiny_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from hf_corefel.calibration import CalibrationReport
+
+    def full(*args: Any) -> None:
+        raise OSError("no space")
+
+    report, picture, out = (tmp_path / name for name in ("report.json", "picture.svg", "out"))
+    given = corpus, "--model", tiny_folder, "--only", "mention_scale", "--out", out, "--report", report
+    with monkeypatch.context() as patch:
+        patch.setattr(CalibrationReport, "save", full)
+        code, _, error = run(*given, "--picture", picture)
+    assert code == 1 and "no space" in error and not out.exists()
+    assert json.loads(report.read_text(encoding="utf-8"))["calibration"] and picture.exists()
+    monkeypatch.setattr("hf_corefel.utils.files.whole_file", full)
+    code, _, error = run(*given)
+    assert code == 1 and "no space" in error and load_pipeline(out).model.config.calibration is not None

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from hf_corefel import Document, KnowledgeBase
+from hf_corefel import AnnotatedDocument, Document, KnowledgeBase
 from hf_corefel.candidates import ComposedKnowledgeBase
 from hf_corefel.cli import app
-from hf_corefel.evaluation import candidate_share, evaluate_corpus, open_entity_map, read_entity_map
+from hf_corefel.evaluation import candidate_share, evaluate_corpus, open_entity_map, read_entity_map, score
 from hf_corefel.pipeline_corefel import load_pipeline
 from little_corpora import Source, write_corefud, write_docred
 
@@ -190,9 +190,14 @@ def test_predictions_in_ids_are_mapped_too(
 def test_candidates_of_one_name_count_once(tiny_folder: Path, tiny_documents: list[Document]) -> None:
     processor = load_pipeline(tiny_folder).processor
     (document,) = tiny_documents[:1]
-    entities = open_entity_map({"Anna_Berg": "Q1", "Bergen": "Q1", "Berg_(painter)": "Q1"})
-    plain, mapped = (candidate_share([document], processor, entity_map=each) for each in (None, entities))
-    assert plain == mapped
+    names = {"Anna_Berg": "Q1", "Bergen": "Q1", "Berg_(painter)": "Q1"}
+    plain, *mapped = (
+        candidate_share([document], processor, entity_map=each) for each in (None, open_entity_map(names), names)
+    )
+    assert mapped == [plain, plain]
+    predicted = [AnnotatedDocument(document.text, document.clusters or [], document.id)]
+    by_dict = score([document], predicted, processor, entity_map=names)
+    assert by_dict == score([document], predicted, processor, entity_map=open_entity_map(names))
 
 
 def test_the_command_takes_maps_and_names_what_is_wrong(
@@ -210,7 +215,9 @@ def test_the_command_takes_maps_and_names_what_is_wrong(
     done = CliRunner().invoke(app, [*command, "--entity-map", str(names)])
     assert done.exit_code == 1 and f"{names}: names lead in a loop, a → b → a" in " ".join(done.stderr.split())
     done = CliRunner().invoke(app, [*command, "--entity-map", str(tmp_path / "nowhere")])
-    assert done.exit_code == 1 and "nowhere" in done.stderr and "Traceback" not in done.stderr
+    assert done.exit_code == 1 and "nowhere: there is no such file, and no knowledge base" in done.stderr
+    with pytest.raises(ValueError, match=r"nowhere\.tsv: there is no such file, and no knowledge base"):
+        open_entity_map(tmp_path / "nowhere.tsv")
 
 
 def test_no_map_is_written_over(corpus: Any, tiny_folder: Path, tmp_path: Path) -> None:

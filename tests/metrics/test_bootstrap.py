@@ -55,7 +55,11 @@ def test_more_confidence_is_wider() -> None:
         ({"key": "f2"}, "key: unknown score 'f2'; the known ones are coref_f1, "),
         ({"confidence": 1.0}, "confidence: expected a number between 0 and 1"),
         ({"confidence": 0.0}, "confidence: expected a number between 0 and 1"),
-        ({"resamples": 0}, "resamples: expected at least 1, got 0"),
+        ({"confidence": "0.9"}, "confidence: expected a number between 0 and 1, both excluded, got '0.9'"),
+        ({"resamples": 0}, "resamples: expected a whole number of at least 1, got 0"),
+        ({"resamples": "10"}, "resamples: expected a whole number of at least 1, got '10'"),
+        ({"resamples": 10.0}, "resamples: expected a whole number of at least 1, got 10.0"),
+        ({"seed": -1}, "seed: expected a whole number of at least 0, got -1"),
     ],
 )
 def test_bad_arguments(change: dict[str, Any], message: str) -> None:

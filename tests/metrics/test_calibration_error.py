@@ -156,6 +156,45 @@ def test_names_are_compared_by_the_map_and_ids_where_they_are_known() -> None:
     assert document_decisions([gold], [RESULT], entity_map=same).links.right.tolist() == [True, True, False]
 
 
+def test_names_that_are_ids_are_known_without_a_knowledge_base_that_says_so() -> None:
+    """By the map, and where a knowledge base calls entities by their ids."""
+    gold = Document(TEXT, clusters=[Cluster((ANNA, AGAIN), "Q1"), Cluster((OSLO,), "Q585")])
+    by_id = AnnotatedDocument(TEXT, [Cluster((ANNA, AGAIN), "Q1", 0.6), Cluster((OSLO,), "wikidata:Q2", 0.5)])
+
+    def nothing(entity: str) -> None:
+        return None
+
+    assert document_decisions([gold], [by_id], wikidata=nothing).links.right.tolist() == [True, True, False]
+    mapped = document_decisions([gold], [RESULT], entity_map={"Anna_Berg": "Q1", "Oslo": "Q2"}, wikidata=nothing)
+    assert mapped.links.right.tolist() == [True, True, False]
+    # Its own name has no id, but the one that the map gives it has.
+    renamed = document_decisions(
+        [gold], [RESULT], entity_map={"Oslo": "Oslo_(city)"}, wikidata={"Oslo_(city)": "Q2"}.get
+    )
+    assert renamed.links.right.tolist() == [False]
+    names = Document(TEXT, clusters=[Cluster((OSLO,), "Q_1")])
+    assert len(document_decisions([names], [RESULT], entity_map={"Oslo": "Q_1"}, wikidata=nothing).links) == 1
+
+
+def test_links_that_are_known_in_part_need_alternatives() -> None:
+    gold = Document(TEXT, clusters=[Cluster((OSLO,), "Oslo")], annotated={"links": "some"})
+    with pytest.raises(ValueError, match=r"links are annotated in part, .* annotate with a high top_k"):
+        document_decisions([gold], [RESULT])
+    # Where no decision is made of it, nothing is asked for.
+    assert not len(document_decisions([gold], [AnnotatedDocument(TEXT, [Cluster((ANNA,), "Oslo", 0.5)])]).links)
+
+
+def test_results_of_other_documents_are_refused() -> None:
+    one, other = (Document(TEXT, id=name, clusters=[Cluster((ANNA,), name)]) for name in ("one", "other"))
+    results = [AnnotatedDocument(TEXT, each.clusters or [], each.id) for each in (other, one)]
+    with pytest.raises(ValueError, match="document 'one': the prediction at its place is of document 'other'"):
+        document_decisions([one, other], results)
+    with pytest.raises(ValueError, match="2 gold documents but 1 predictions; they are matched by position"):
+        document_decisions([one, other], results[:1])
+    with pytest.raises(ValueError, match="the prediction is of a different text"):
+        document_decisions([one], [AnnotatedDocument("Oslo is old.", [])])
+
+
 def test_documents_without_gold_are_refused() -> None:
     with pytest.raises(ValueError, match=r"clusters: missing"):
         document_decisions([Document(TEXT, id="mine")], [RESULT])

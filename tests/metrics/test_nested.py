@@ -42,6 +42,8 @@ def test_reading_gives_one_form() -> None:
             r"x\[1\]\[1\]\['mentions'\]: \[9, 13\] is already in cluster 0; a mention has one cluster",
         ),
         ([[{"mentions": [[0, 4], [0, 4]], "entity": ""}]], r"\[0, 4\] is already in cluster 0"),
+        ([[{"mentions": [[0, 2**70]], "entity": ""}]], r"x\[0\]\[0\]\['mentions'\]\[0\]: expected .* of 64 bits"),
+        ([[{"mentions": [], "entity": "a\ud800"}]], r"x\[0\]\[0\]\['entity'\]: 'a\\ud800' is no valid Unicode"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(documents: Any, message: str) -> None:
@@ -110,6 +112,10 @@ def test_span_recall_and_intervals() -> None:
         ({"candidates": [[None]]}, r"candidates\[0\]: expected a list with an item a cluster of the reference, 2 of"),
         ({"candidates": [[[["Oslo"]], None]]}, r"candidates\[0\]\[0\]: expected a list with an item a mention"),
         ({"candidates": [[["Oslo", []], None]]}, r"candidates\[0\]\[0\]\[0\]: expected a list of entities, got 'Oslo'"),
+        *(
+            ({"candidates": [[[[each], []], None]]}, r"candidates\[0\]\[0\]\[0\]: expected a list of entities, got \[")
+            for each in (["Oslo", 0.5], ("Oslo", ["x"]), {"entity": "Oslo"})
+        ),
         ({"candidates": [[[[1], []], None]]}, r"candidates\[0\]\[0\]\[0\]: expected a list of entities, got \[1\]"),
         ({"texts": TEXT}, "texts: expected a list with an item a document, got 'Oslo"),
         ({"texts": [3]}, r"texts\[0\]: expected a string or a list of tokens, got 3"),
@@ -127,6 +133,7 @@ def test_span_recall_and_intervals() -> None:
         ),
         ({"intervals": ["f2"]}, "intervals: unknown score 'f2'; the known ones are coref_f1, "),
         ({"intervals": ["kept_span_recall"]}, "intervals: unknown score 'kept_span_recall'"),
+        ({"intervals": [["coref_f1"]]}, r"intervals: unknown score \['coref_f1'\]"),
         ({"intervals": "coref_f1"}, "intervals: expected a list of keys of the result, got 'coref_f1'"),
         ({"intervals": ["coref_f1"], "confidence": 2.0}, "confidence: expected a number between 0 and 1"),
         ({"predictions": [], "references": [], "intervals": ["coref_f1"]}, "a bootstrap needs at least one document"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from hf_corefel import AnnotatedDocument, Cluster, Document, Mention
 from hf_corefel.metrics import PronounRecall, pronoun_recall
 
@@ -40,3 +42,12 @@ def test_counts_add_up_over_documents() -> None:
     assert both == PronounRecall(2, 2, 2, 0) + PronounRecall(2, 0, 2, 0)
     assert both.to_dict()["resolved_to_a_name"] == 0.5
     assert PronounRecall().to_dict()["resolved_to_a_name"] == 0.0
+
+
+def test_results_of_other_documents_are_refused() -> None:
+    other = AnnotatedDocument("Oslo is old.", [])
+    for predicted, message in (([other], "the prediction is of a different text"), ([], "1 gold documents but 0 pred")):
+        with pytest.raises(ValueError, match=message):
+            pronoun_recall([GOLD], NAMES, predicted)
+    with pytest.raises(ValueError, match="names: expected those of each of 1 documents, got 2"):
+        pronoun_recall([GOLD], NAMES * 2, [AnnotatedDocument(TEXT, [])])

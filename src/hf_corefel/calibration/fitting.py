@@ -30,7 +30,7 @@ from torch.nn import functional
 from ..candidates.entity_facts import wikidata_id
 from ..heads import ENTITIES, PAIRS, Calibration, EdgeScores, GoldClustering, Head
 from ..heads.gaps import mention_targets
-from ..metrics.calibration import is_wikidata_id
+from ..metrics.calibration import has_wikidata_id, is_wikidata_id
 from ..pipeline_corefel import CorefELPipeline
 from ..processing.alignment import align_clusters
 from ..utils.gold_codes import NOT_KNOWN
@@ -208,7 +208,8 @@ def _with(calibration: Calibration, names: Sequence[str], values: Sequence[float
 
 def _rounded(calibration: Calibration) -> Calibration:
     """The calibration in numbers that a person can read; the digits that are left out say nothing."""
-    return Calibration(**{name: round(value, 4) for name, value in calibration.to_dict().items()})
+    # Adding zero makes 0.0 of -0.0.
+    return Calibration(**{name: round(value, 4) + 0.0 for name, value in calibration.to_dict().items()})
 
 
 def _fit_mentions(evidence: Mapping[str, Sequence[Evidence]]) -> Calibration:
@@ -316,7 +317,9 @@ def _evidence(pipeline: CorefELPipeline, head: Head, document: ReadDocument) -> 
         has_link &= gold.entity_rows >= 0
     linked = has_link[0].nonzero().squeeze(1)
     linked_rows = gold.entity_rows[0, linked]
-    if not (complete := layers.links is True):
+    # Where gold has an id that nothing can be compared with, a link is not known although it is annotated.
+    complete = layers.links is True and not bool((scores.mask & (gold.entity_rows == NOT_KNOWN)).any())
+    if not complete:
         # To know the links of linked clusters alone would say, if it counted, that hardly any is NIL.
         gold = _without_links(gold).restrict_to_connected(scores)
     return Evidence(spans, are_mentions, scores, gold, linked, linked_rows, some, complete)
@@ -353,7 +356,7 @@ def _without_unknown_ids(pipeline: CorefELPipeline, document: ReadDocument, rows
             continue
         spans = [place[m.offsets] for m in cluster.mentions if m.offsets in place]
         listed = document.encoded.candidate_rows[spans]
-        names = {document.encoded.entities[row] for row in np.unique(listed[listed >= 0]).tolist()}
-        if any(wikidata_id(knowledge_base, name) is None for name in names):
+        names = {(document.encoded.entities[row], document.entities[row]) for row in np.unique(listed[listed >= 0])}
+        if not all(has_wikidata_id(*each, lambda entity: wikidata_id(knowledge_base, entity)) for each in names):
             rows[spans] = NOT_KNOWN
     return rows

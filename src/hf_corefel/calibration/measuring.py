@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from ..candidates.entity_facts import wikidata_id
@@ -36,6 +36,8 @@ def annotate_read(
 ) -> list[AnnotatedDocument]:
     """Return the results of documents under a calibration, as the pipeline would give them.
 
+    Of documents that are too long for `read_documents` to read whole, the spans that it left out are missing.
+
     Args:
         pipeline: The model that has read them.
         read: The documents.
@@ -56,7 +58,7 @@ def measure(
     read: Sequence[ReadDocument],
     calibration: Calibration | None,
     *,
-    entity_map: EntityMap | None = None,
+    entity_map: EntityMap | Mapping[str, str] | None = None,
     samples: int = 0,
 ) -> DocumentDecisions:
     """Return the decisions of a model under a calibration, and what gold says of them.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,11 +11,12 @@ import torch
 
 from ..documents import AnnotatedLayers, Document
 from ..metrics import EntityMap
+from ..metrics.entity_map import entity_map_from
 from ..modeling_corefel import CorefELOutput
 from ..pipeline_corefel import CorefELPipeline
 from ..processing_corefel import CorefELProcessor, EncodedDocument
 
-__all__ = ["ReadDocument", "read_documents"]
+__all__ = ["ReadDocument", "check_gold", "read_documents"]
 
 Progress = Callable[[int, int], None]
 
@@ -46,14 +47,32 @@ class ReadDocument:
     entities: tuple[str, ...]
 
 
+def check_gold(documents: Iterable[Document], where: str = "documents") -> None:
+    """Raise `ValueError` unless all documents have gold clusters.
+
+    Args:
+        documents: The documents.
+        where: What the message calls them: a file, or the name of a corpus.
+    """
+    for number, document in enumerate(documents, 1):
+        if document.clusters is None:
+            raise ValueError(
+                f"{where}: number {number}, {document.name}.clusters: missing; calibration is fitted and judged by "
+                "gold clusters"
+            )
+
+
 def read_documents(
     pipeline: CorefELPipeline,
     documents: Sequence[Document],
     *,
-    entity_map: EntityMap | None = None,
+    entity_map: EntityMap | Mapping[str, str] | None = None,
     progress: Progress | None = None,
 ) -> list[ReadDocument]:
     """Run a model on the texts of annotated documents, one by one. Documents without a word are left out.
+
+    A long document is read with the best of its spans, where the pipeline may read it whole: what is fitted compares
+    all spans with each other. ``encoded.warnings`` says how many are left out.
 
     Args:
         pipeline: The model with its processor.
@@ -64,11 +83,10 @@ def read_documents(
     Raises:
         ValueError: When a document has no gold clusters.
     """
-    same = entity_map or EntityMap()
+    check_gold(documents)
+    same = entity_map_from(entity_map) or EntityMap()
     read = []
     for number, document in enumerate(documents, 1):
-        if document.clusters is None:
-            raise ValueError(f"{document.name}.clusters: missing; calibration is fitted and judged by gold clusters")
         gold = same.document(_with_own_scope(document, pipeline.processor))
         text = replace(document, clusters=None, mentions=None, annotated=None, mention_scope=gold.mention_scope)
         found = pipeline.forward(pipeline.preprocess([text]))

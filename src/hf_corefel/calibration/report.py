@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,15 +10,16 @@ from typing import Any
 
 import torch
 
-from ..configuration_corefel import CorefELConfig
 from ..documents import Document
 from ..heads import Calibration
+from ..loading.agreement import saved_config
 from ..metrics import Decisions, DocumentDecisions, EntityMap
+from ..metrics.entity_map import entity_map_from
 from ..pipeline_corefel import CorefELPipeline
 from .fitting import NothingToFitError, check_only, fit_calibration
 from .measuring import measure
 from .picture import reliability_picture
-from .reading import read_documents
+from .reading import ReadDocument, check_gold, read_documents
 
 __all__ = ["CalibrationReport", "calibrate_corpora"]
 
@@ -84,9 +86,7 @@ class CalibrationReport:
             raise ValueError("calibration: nothing was fitted")
         model = pipeline.model
         model.config.calibration = self.calibration.to_dict()
-        origin = model.name_or_path
-        stored = getattr(CorefELConfig.from_pretrained(origin), "dtype", None) if Path(origin).is_dir() else None
-        computed = model.dtype
+        stored, computed = getattr(saved_config(model), "dtype", None), model.dtype
         if isinstance(stored, torch.dtype):
             model.to(stored)
         pipeline.save_pretrained(folder)
@@ -101,7 +101,7 @@ def calibrate_corpora(
     one_scale: bool = False,
     only: Collection[str] = (),
     leave_one_out: bool = False,
-    entity_map: EntityMap | None = None,
+    entity_map: EntityMap | Mapping[str, str] | None = None,
     samples: int = 0,
     progress: Progress | None = None,
 ) -> CalibrationReport:
@@ -145,6 +145,9 @@ def calibrate_corpora(
             "another corpus, or leave this out"
         )
     check_only(only, one_scale)
+    for name, documents in corpora.items():
+        check_gold(documents, name)
+    same = entity_map_from(entity_map)
     sizes = {name: len(documents) for name, documents in corpora.items()}
     total = sum(sizes.values()) + len(corpora) * (1 + fit + 2 * leave_one_out) + fit
     done = 0
@@ -156,12 +159,13 @@ def calibrate_corpora(
             progress(done, total)
 
     read = {
-        name: read_documents(pipeline, documents, entity_map=entity_map, progress=lambda *_: advance())
+        name: read_documents(pipeline, documents, entity_map=same, progress=lambda *_: advance())
         for name, documents in corpora.items()
     }
+    _warn_of(read)
 
     def measured(name: str, calibration: Calibration | None) -> DocumentDecisions:
-        found = measure(pipeline, read[name], calibration, entity_map=entity_map, samples=samples)
+        found = measure(pipeline, read[name], calibration, entity_map=same, samples=samples)
         advance()
         return found
 
@@ -182,3 +186,12 @@ def calibrate_corpora(
             advance()
             report.held_out[name] = measured(name, report.left_out[name])
     return report
+
+
+def _warn_of(read: Mapping[str, Sequence[ReadDocument]]) -> None:
+    """Warn where documents were not read as they are, with what is said of the first."""
+    number = sum(map(len, read.values()))
+    said = [(name, each) for name, documents in read.items() for each in documents if each.encoded.warnings]
+    if said:
+        (name, first), text = said[0], f"{len(said)} of {number} documents were read with warnings"
+        warnings.warn(f"{text}; the first, {first.gold.name} of {name}: {first.encoded.warnings[0]}", stacklevel=3)

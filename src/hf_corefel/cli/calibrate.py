@@ -105,14 +105,16 @@ def calibrate(
 
     try:
         with warnings_as_messages(quiet=quiet), silent_transformers():
-            if out is not None and out.exists():
-                raise ValueError(f"--out: {out} exists already; name a new folder")
-            if only and out is None and not leave_one_out:
-                raise ValueError("--only: nothing is fitted; say --out or --leave-one-out too")
+            if out is not None:
+                _check_folder(out, (report, picture))
+            for option, said in (("--only", only), ("--one-scale", one_scale)):
+                if said and out is None and not leave_one_out:
+                    raise ValueError(f"{option}: nothing is fitted; say --out or --leave-one-out too")
             for name in corpora:
                 if not Path(name).exists():
                     raise ValueError(f"{name}: there is no such file or folder")
-            check_outputs({"--report": report, "--picture": picture}, (*corpora, model, knowledge_base))
+            maps = [map_place(each, token=token) for each in entity_map or ()]
+            check_outputs({"--report": report, "--picture": picture}, (*corpora, model, knowledge_base, *maps))
             access: dict[str, Any] = {**hub_access(revision, token), "trust_remote_code": trust_remote_code}
             base = None if knowledge_base is None else knowledge_base_folder(knowledge_base, token=token)
             pipeline = load_pipeline(model, knowledge_base=base, **access)
@@ -122,7 +124,6 @@ def calibrate(
                 raise ValueError(f"--mention-scope: there is no scope {mention_scope.value}; {has}")
             scope = None if mention_scope is None else mention_scope.value
             documents = _read_corpora(corpora, split, limit, known, scope)
-            maps: list[Any] = [*map(map_place, entity_map or ()), pipeline.processor.knowledge_base]
             with ProgressBar("Calibrating", None, shown=not quiet) as progress:
                 found = calibrate_corpora(
                     pipeline,
@@ -131,21 +132,40 @@ def calibrate(
                     one_scale=one_scale,
                     only=only or (),
                     leave_one_out=leave_one_out,
-                    entity_map=open_entity_map(maps),
+                    entity_map=open_entity_map([*maps, pipeline.processor.knowledge_base]),
                     samples=samples,
                     progress=progress.update,
                 )
-            if out is not None and found.calibration is not None:
-                found.save(pipeline, out)
-            for file, text in ((report, json.dumps(found.to_dict(), indent=1) + "\n"), (picture, found.to_svg())):
-                if file is not None:
-                    with whole_file(file) as place:
-                        place.write_text(text, encoding="utf-8")
+            try:
+                for file, text in ((report, json.dumps(found.to_dict(), indent=1) + "\n"), (picture, found.to_svg())):
+                    if file is not None:
+                        with whole_file(file) as place:
+                            place.write_text(text, encoding="utf-8")
+            finally:
+                # A fit takes hours, so that what cannot be written costs nothing else.
+                if out is not None and found.calibration is not None:
+                    found.save(pipeline, out)
     except (OSError, ValueError) as error:
         fail(f"cannot calibrate on {', '.join(corpora)}: {error}")
     show(*_tables(found))
     if out is not None:
         say(f"written to {out}")
+
+
+def _check_folder(out: Path, files: Sequence[Path | None]) -> None:
+    """Raises `ValueError` unless a folder can be made there, and is none of the files that are written."""
+    import os
+    from tempfile import TemporaryDirectory
+
+    if os.path.lexists(out):
+        raise ValueError(f"--out: {out} exists already; name a new folder")
+    if os.path.realpath(out) in {os.path.realpath(file) for file in files if file is not None}:
+        raise ValueError(f"--out: {out}: a file is written there too; name another folder")
+    above = next(folder for folder in out.absolute().parents if os.path.lexists(folder))
+    try:
+        TemporaryDirectory(prefix=".", dir=above).cleanup()
+    except OSError as error:
+        raise ValueError(f"--out: {out}: no folder can be made in {above} ({error.strerror})") from error
 
 
 def _read_corpora(
@@ -154,6 +174,7 @@ def _read_corpora(
     """The documents by the name of their corpus, which is that of its file or folder."""
     import random
 
+    from ..calibration.reading import check_gold
     from .convert import is_corpus
 
     found: dict[str, list[Any]] = {}
@@ -163,6 +184,7 @@ def _read_corpora(
             documents = _read_file(path)
         else:
             documents = _read_corpus(path, split, scopes, wanted)
+        check_gold(documents, place)
         if wanted is not None:
             documents = [d if d.mention_scope else replace(d, mention_scope=wanted) for d in documents]
         if limit is not None and len(documents) > limit:

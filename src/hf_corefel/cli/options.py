@@ -178,4 +178,9 @@ def knowledge_base_folder(name: str, **access: Any) -> Path:
 
 def map_place(name: str, **access: Any) -> Path:
     """The file of an entity map, or the folder of a knowledge base whose names are one."""
-    return Path(name) if Path(name).is_file() else knowledge_base_folder(name, **access)
+    from ..evaluation.entity_maps import no_map
+
+    if Path(name).is_file():
+        return Path(name)
+    with no_map(name):
+        return knowledge_base_folder(name, **access)

@@ -30,6 +30,7 @@ from ..metrics import (
     score_documents,
     span_recall,
 )
+from ..metrics.entity_map import entity_map_from
 from ..pipeline_corefel import CorefELPipeline, load_pipeline
 from ..pipelines.reading import retained_spans
 from ..processing.alignment import align_clusters
@@ -286,10 +287,11 @@ def score(
     processor: CorefELProcessor,
     texts: Sequence[Document] | None = None,
     *,
-    entity_map: EntityMap | None = None,
+    entity_map: EntityMap | Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """The scores that `evaluate_corpus` returns, of predictions in the order of the gold documents."""
     kb, limit = processor.knowledge_base, processor.settings.max_candidates
+    entity_map = entity_map_from(entity_map)
 
     def candidates(document: Document, mention: Mention) -> set[str]:
         return entities_of_span(kb, document, mention.offsets, limit)
@@ -362,7 +364,7 @@ def candidate_share(
     processor: CorefELProcessor,
     texts: Sequence[Document] | None = None,
     *,
-    entity_map: EntityMap | None = None,
+    entity_map: EntityMap | Mapping[str, str] | None = None,
 ) -> TableShare:
     """Counts over documents how far having candidates gives away being a mention, and the table's recall.
 
@@ -372,7 +374,7 @@ def candidate_share(
         texts: What the processor reads of them; the text alone when None, without a corpus' own candidate lists.
         entity_map: Which names of entities mean one thing; None compares them as they are.
     """
-    counts = [0, 0, 0, 0]
+    counts, entity_map = [0, 0, 0, 0], entity_map_from(entity_map)
     for document, text in zip(gold, texts or _texts_of(gold), strict=True):
         encoded = processor.encode(text)
         rows, names = encoded.candidate_rows, encoded.entities

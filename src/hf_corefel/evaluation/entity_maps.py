@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ from ..candidates import EntityStore, open_knowledge_base
 from ..candidates.entity_facts import canonical_name, entity_of, wikidata_id
 from ..metrics.entity_map import EntityMap, entity_map_from
 
-__all__ = ["AnyEntityMap", "knowledge_base_map", "open_entity_map", "read_entity_map"]
+__all__ = ["AnyEntityMap", "knowledge_base_map", "no_map", "open_entity_map", "read_entity_map"]
 
 AnyEntityMap = EntityMap | Mapping[str, str] | EntityStore | str | Path
 """What `open_entity_map` takes, beside a list of these."""
@@ -45,10 +47,22 @@ def open_entity_map(source: AnyEntityMap | Sequence[AnyEntityMap] | None, **acce
     if isinstance(source, str | Path):
         if Path(source).is_file():
             return read_entity_map(source)
-        return knowledge_base_map(open_knowledge_base(source, **access))
+        with no_map(source):
+            return knowledge_base_map(open_knowledge_base(source, **access))
     if isinstance(source, EntityStore):
         return knowledge_base_map(source)
     return entity_map_from(source)
+
+
+@contextmanager
+def no_map(source: str | Path) -> Iterator[None]:
+    """Say of what is no knowledge base, where there is nothing, that it is no file either."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        if os.path.lexists(source):
+            raise
+        raise ValueError(f"entity_map: {source}: there is no such file, and no knowledge base: {error}") from error
 
 
 def knowledge_base_map(knowledge_base: EntityStore) -> EntityMap:

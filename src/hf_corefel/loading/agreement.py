@@ -13,7 +13,7 @@ from ..processing_corefel import CorefELProcessor
 from .adapters import adapters_of
 from .foreign_code import loading_from
 
-__all__ = ["SettingsWarning", "check_agreement", "settled_settings"]
+__all__ = ["SettingsWarning", "check_agreement", "saved_config", "settled_settings"]
 
 
 class SettingsWarning(UserWarning):
@@ -41,7 +41,7 @@ def settled_settings(model: CorefELModel, processor: CorefELProcessor, *, given:
     differing = [name for name in READING_FIELDS if getattr(config, name) != getattr(settings, name)]
     if not differing:
         return settings
-    saved = _saved_config(model)
+    saved = saved_config(model)
     changed = [name for name in differing if saved is not None and getattr(saved, name) != getattr(config, name)]
     if changed and given:
         name = changed[0]
@@ -108,7 +108,7 @@ def check_agreement(model: CorefELModel, processor: CorefELProcessor, settings: 
         )
 
 
-def _saved_config(model: CorefELModel) -> CorefELConfig | None:
+def saved_config(model: CorefELModel) -> CorefELConfig | None:
     """Return the configuration as it was saved, an adapter's base's; None where there is none, or the model is new."""
     if model.origin is None or not model.name_or_path:
         return None

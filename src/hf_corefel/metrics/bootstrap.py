@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -69,14 +69,16 @@ def bootstrap_interval(
         seed: Of the draws; the same seed gives the same interval.
 
     Raises:
-        ValueError: When there are no documents, the key is unknown, or confidence or resamples is out of range.
+        ValueError: When there are no documents, the key is unknown, or confidence, resamples or seed is no number, or
+            out of range.
     """
     if not scores:
         raise ValueError("scores: a bootstrap needs at least one document")
-    if not 0.0 < confidence < 1.0:
+    if not _is_between(confidence, 0.0, 1.0):
         raise ValueError(f"confidence: expected a number between 0 and 1, both excluded, got {confidence!r}")
-    if resamples < 1:
-        raise ValueError(f"resamples: expected at least 1, got {resamples!r}")
+    for name, value, least in (("resamples", resamples, 1), ("seed", seed, 0)):
+        if not _is_whole(value, least):
+            raise ValueError(f"{name}: expected a whole number of at least {least}, got {value!r}")
     known = scores[0].to_dict()
     if key not in known:
         raise ValueError(f"key: unknown score {key!r}; the known ones are {', '.join(known)}")
@@ -87,3 +89,11 @@ def bootstrap_interval(
     values = [scores[0].from_counts(row.tolist()).to_dict()[key] for row in totals]
     low, high = np.quantile(values, [(1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0])
     return Interval(float(low), float(high))
+
+
+def _is_between(value: Any, low: float, high: float) -> bool:
+    return isinstance(value, int | float | np.number) and bool(low < value < high)
+
+
+def _is_whole(value: Any, least: int) -> bool:
+    return isinstance(value, int | np.integer) and bool(value >= least)

@@ -7,7 +7,7 @@ A decision is what a result says, with the probability that it gives, and gold s
   are left out, for the probability is of the entity of what is a mention; where gold has all, `links_found` has them
   too, as wrong. Where gold names the entities of some clusters only (links ``"some"``), a mention that has one is known
   not to be NIL: its probability is that among entities, P / (1 - P(NIL)), for which results need
-  `Cluster.alternatives`.
+  `Cluster.alternatives` (``top_k``) with NIL among them.
 - **mentions**: a mention with its `Mention.probability`. Right when gold has a mention with the same offsets.
 - **antecedents**: a mention and the one before it in its cluster, with the share of the drawn clusterings
   (`AnnotatedDocument.samples`) in which they are in one cluster. Right when they are in one gold cluster. Only where
@@ -28,7 +28,8 @@ from numpy.typing import NDArray
 
 from ..documents import AnnotatedDocument, AnnotatedLayers, Cluster, Document, Offsets
 from ..documents.annotated_layers import NAME_SCOPES
-from .entity_map import EntityMap, plain_entity
+from .entity_map import EntityMap, entity_map_from, plain_entity
+from .evaluation import matched
 
 __all__ = [
     "Decisions",
@@ -247,7 +248,7 @@ def document_decisions(
     gold: Sequence[Document],
     predicted: Sequence[AnnotatedDocument],
     *,
-    entity_map: EntityMap | None = None,
+    entity_map: EntityMap | Mapping[str, str] | None = None,
     wikidata: Callable[[str], str | None] | None = None,
 ) -> DocumentDecisions:
     """Collect the decisions of results, with what gold says of them.
@@ -260,12 +261,12 @@ def document_decisions(
             entity without one cannot be compared, and gives no decision. When None all names can be compared.
 
     Raises:
-        ValueError: When there are not as many results as documents, or a document has no gold.
+        ValueError: When a document has no gold, or is not the one at the same place of the results: the numbers of
+            documents, the ids (if both are given) or the texts differ. When links are annotated in part (``"some"``)
+            and results have no alternatives.
     """
-    parts = (
-        _of_document(document, result, entity_map or EntityMap(), wikidata)
-        for document, result in zip(gold, predicted, strict=True)
-    )
+    same = entity_map_from(entity_map) or EntityMap()
+    parts = (_of_document(document, result, same, wikidata) for document, result in matched(gold, predicted))
     return sum(parts, DocumentDecisions())
 
 
@@ -275,11 +276,9 @@ def _of_document(
     same: EntityMap,
     wikidata: Callable[[str], str | None] | None,
 ) -> DocumentDecisions:
-    if gold.clusters is None:
-        raise ValueError(f"{gold.name}.clusters: missing; calibration is judged by gold clusters")
-    layers = gold.layers
-    number = {m.offsets: c for c, cluster in enumerate(gold.clusters) for m in cluster.mentions}
-    entities = [None if cluster.entity is None else same(cluster.entity) for cluster in gold.clusters]
+    layers, clusters = gold.layers, gold.clusters or []
+    number = {m.offsets: c for c, cluster in enumerate(clusters) for m in cluster.mentions}
+    entities = [None if cluster.entity is None else same(cluster.entity) for cluster in clusters]
     links: list[tuple[float, bool]] = []
     found: list[tuple[float, bool]] = []
     mentions: list[tuple[float, bool]] = []
@@ -293,6 +292,7 @@ def _of_document(
     ]
     for cluster in result.clusters:
         entity = None if cluster.entity is None else same(cluster.entity)
+        comparable = entity is None or wikidata is None or has_wikidata_id(cluster.entity, entity, wikidata)
         probability = _link_probability(cluster, layers)
         for mention in cluster.mentions:
             c = number.get(mention.offsets)
@@ -301,8 +301,13 @@ def _of_document(
             if entity is None or probability is None or layers.links is False:
                 continue
             decision = probability, c is not None and entity == entities[c]
-            is_known = c is not None and _is_known(entities[c], cluster.entity, layers, wikidata)
+            is_known = c is not None and _is_known(entities[c], entity, layers, comparable)
             if is_known:
+                if layers.links == "some" and cluster.alternatives is None:
+                    raise ValueError(
+                        f"{gold.name}: links are annotated in part, for which results need alternatives; annotate with "
+                        "a high top_k, so that NIL is among them"
+                    )
                 links.append(decision)
             if all_links and (is_known or c is None):
                 found.append(decision)
@@ -331,15 +336,29 @@ def _knows_all_mentions(document: Document, layers: AnnotatedLayers) -> bool:
     return layers.mentions == "all" or (layers.mentions == "named" and document.mention_scope in NAME_SCOPES)
 
 
-def _is_known(
-    gold: str | None, predicted: str | None, layers: AnnotatedLayers, wikidata: Callable[[str], str | None] | None
-) -> bool:
-    """Whether gold says if a predicted entity is right."""
+def _is_known(gold: str | None, predicted: str, layers: AnnotatedLayers, comparable: bool) -> bool:
+    """Whether gold says if a predicted entity is right; by the names of the map.
+
+    Args:
+        gold: The entity of gold.
+        predicted: That of the result.
+        layers: What is annotated.
+        comparable: Whether the predicted one can be compared with Wikidata ids.
+    """
     if gold is None:
         return layers.links is True
-    if wikidata is None or predicted is None or not is_wikidata_id(gold):
-        return True
-    return wikidata(predicted) is not None
+    return comparable or gold == predicted or not is_wikidata_id(gold)
+
+
+def has_wikidata_id(entity: str | None, name: str, wikidata: Callable[[str], str | None]) -> bool:
+    """Return whether an entity of a model can be compared with Wikidata ids.
+
+    Args:
+        entity: Its name, as the model has it.
+        name: Its name by the entity map, which may be an id, or that of an entity that has one.
+        wikidata: The Wikidata id of an entity, None where it is not known.
+    """
+    return is_wikidata_id(name) or any(each is not None and wikidata(each) is not None for each in (entity, name))
 
 
 def is_wikidata_id(name: str) -> bool:

@@ -13,7 +13,15 @@ from .counts import PrecisionRecallF1
 from .entity_map import EntityMap, entity_map_from
 from .linking import HardCases, el_hard, el_mention, el_soft, hard_cases
 
-__all__ = ["CandidateFunction", "Scores", "evaluate", "score_clusters", "score_document", "score_documents"]
+__all__ = [
+    "CandidateFunction",
+    "Scores",
+    "evaluate",
+    "matched",
+    "score_clusters",
+    "score_document",
+    "score_documents",
+]
 
 CandidateFunction = Callable[[Document, Mention], Collection[str]]
 
@@ -146,17 +154,9 @@ def score_document(
     Raises:
         DocumentError: When the gold clusters are missing, or the ids (if both are given) or the texts differ.
     """
-    if gold.clusters is None:
-        raise DocumentError(f"{gold.name}.clusters: missing; evaluation compares with gold clusters")
-    if gold.id is not None and predicted.id is not None and gold.id != predicted.id:
-        raise DocumentError(
-            f"{gold.name}: the prediction at its place is of document {predicted.id!r}; "
-            "give the predictions in the order of the gold documents"
-        )
-    if gold.text != predicted.text:
-        raise DocumentError(f"{gold.name}.text: the prediction is of a different text ({_difference(gold, predicted)})")
+    clusters = _gold_of(gold, predicted)
     same = entity_map_from(entity_map)
-    mentions = {mention.offsets: mention for cluster in gold.clusters for mention in cluster.mentions}
+    mentions = {mention.offsets: mention for cluster in clusters for mention in cluster.mentions}
 
     def entities(offsets: tuple[int, int]) -> Collection[str] | None:
         mention = mentions[offsets]
@@ -171,7 +171,7 @@ def score_document(
     def surface(offsets: tuple[int, int]) -> str:
         return gold.text[slice(*offsets)]
 
-    return score_clusters(_plain(gold.clusters, same), _plain(predicted.clusters, same), entities, surface)
+    return score_clusters(_plain(clusters, same), _plain(predicted.clusters, same), entities, surface)
 
 
 def _plain(clusters: Sequence[Cluster], same: EntityMap | None) -> list[tuple[list[tuple[int, int]], str | None]]:
@@ -181,11 +181,45 @@ def _plain(clusters: Sequence[Cluster], same: EntityMap | None) -> list[tuple[li
     return [([mention.offsets for mention in cluster.mentions], link(cluster.entity)) for cluster in clusters]
 
 
+def _gold_of(gold: Document, predicted: AnnotatedDocument) -> Sequence[Cluster]:
+    """The gold clusters of a document; raises `DocumentError` where there are none, or a prediction is of another."""
+    if gold.clusters is None:
+        raise DocumentError(f"{gold.name}.clusters: missing; evaluation compares with gold clusters")
+    if gold.id is not None and predicted.id is not None and gold.id != predicted.id:
+        raise DocumentError(
+            f"{gold.name}: the prediction at its place is of document {predicted.id!r}; "
+            "give the predictions in the order of the gold documents"
+        )
+    if gold.text != predicted.text:
+        raise DocumentError(f"{gold.name}.text: the prediction is of a different text ({_difference(gold, predicted)})")
+    return gold.clusters
+
+
 def _difference(gold: Document, predicted: AnnotatedDocument) -> str:
     pairs = zip(gold.text, predicted.text, strict=False)
     shortest = min(len(gold.text), len(predicted.text))
     first = next((i for i, (left, right) in enumerate(pairs) if left != right), shortest)
     return f"first difference at code point {first}, lengths {len(gold.text)} and {len(predicted.text)}"
+
+
+def matched(
+    gold: Iterable[Document], predicted: Iterable[AnnotatedDocument]
+) -> list[tuple[Document, AnnotatedDocument]]:
+    """Return documents with their predictions, matched by position.
+
+    Raises:
+        DocumentError: When the numbers of documents differ, gold clusters are missing, or the ids (if both are given)
+            or the texts of two at one place differ.
+    """
+    gold, predicted = list(gold), list(predicted)
+    if len(gold) != len(predicted):
+        raise DocumentError(
+            f"{len(gold)} gold documents but {len(predicted)} predictions; they are matched by position"
+        )
+    pairs = list(zip(gold, predicted, strict=True))
+    for pair in pairs:
+        _gold_of(*pair)
+    return pairs
 
 
 def score_documents(
@@ -200,13 +234,7 @@ def score_documents(
     Raises:
         DocumentError: When the numbers of documents differ, and as `score_document`.
     """
-    gold, predicted = list(gold), list(predicted)
-    if len(gold) != len(predicted):
-        raise DocumentError(
-            f"{len(gold)} gold documents but {len(predicted)} predictions; they are matched by position"
-        )
-    same = entity_map_from(entity_map)
-    pairs = zip(gold, predicted, strict=True)
+    pairs, same = matched(gold, predicted), entity_map_from(entity_map)
     return [score_document(g, p, candidates=candidates, entity_map=same) for g, p in pairs]
 
 

@@ -21,6 +21,8 @@ __all__ = ["NestedCluster", "evaluate_nested", "read_nested", "read_nested_pairs
 
 NestedCluster = dict[str, Any]
 Offsets = tuple[int, int]
+# Of integers in Arrow.
+_BOUND = 2**63
 
 
 def read_nested(documents: Any, name: str) -> list[list[NestedCluster]]:
@@ -107,6 +109,8 @@ def _read_document(document: Any, where: str) -> list[NestedCluster]:
         entity = "" if entity is None else entity
         if not isinstance(entity, str):
             raise ValueError(f"{place}['entity']: expected a string, '' for NIL, got {reprlib.repr(entity)}")
+        if not entity.isascii() and entity != entity.encode(errors="replace").decode():
+            raise ValueError(f"{place}['entity']: {reprlib.repr(entity)} is no valid Unicode: half of a surrogate pair")
         spans = _read_spans(mentions, f"{place}['mentions']")
         for span in spans:
             if span in seen:
@@ -128,6 +132,8 @@ def _read_spans(spans: Any, where: str) -> list[Offsets]:
         pair = [plain(offset) for offset in pair]
         if len(pair) != 2 or any(type(offset) is not int for offset in pair):
             raise ValueError(f"{where}[{m}]: expected [begin, end], two integers, got {reprlib.repr(span)}")
+        if not all(-_BOUND <= offset < _BOUND for offset in pair):
+            raise ValueError(f"{where}[{m}]: expected [begin, end] of 64 bits, got {reprlib.repr(span)}")
         pairs.append((pair[0], pair[1]))
     return pairs
 
@@ -194,7 +200,7 @@ def evaluate_nested(
     result = sum(scores, Scores()).to_dict() | (sum(spans, SpanRecall()).to_dict() if spans is not None else {})
     kinds: list[Sequence[Addable]] = [scores] if spans is None else [scores, spans]
     for key in _items(intervals, "intervals", "a list of keys of the result"):
-        if key not in result:
+        if not isinstance(key, str) or key not in result:
             raise ValueError(f"intervals: unknown score {key!r}; the known ones are {', '.join(result)}")
         kind = kinds[0] if key in Scores().to_dict() else kinds[-1]
         interval = bootstrap_interval(kind, key, confidence=confidence, resamples=resamples, seed=seed)
@@ -239,9 +245,10 @@ def _read_candidates(candidates: Any, gold: list[NestedCluster], where: str) -> 
         for m, ((begin, end), entities) in enumerate(zip(mentions, per_mention, strict=True)):
             if entities is None:
                 continue
-            known[begin, end] = names = set(_items(entities, f"{place}[{m}]", "a list of entities"))
+            names = _items(entities, f"{place}[{m}]", "a list of entities")
             if not all(isinstance(entity, str) for entity in names):
                 raise ValueError(f"{place}[{m}]: expected a list of entities, got {reprlib.repr(entities)}")
+            known[begin, end] = set(names)
     return known
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ..documents import AnnotatedDocument, Document
 from .counts import ratio
+from .evaluation import matched
 
 __all__ = ["PRONOUNS", "PronounRecall", "pronoun_recall"]
 
@@ -69,9 +70,15 @@ def pronoun_recall(
         gold: Documents with clusters of all mentions.
         names: Of each of them the offsets of the mentions that are names.
         predicted: The predictions, in the same order.
+
+    Raises:
+        ValueError: When a document lacks gold clusters, or its prediction or names are not at the same place: the
+            numbers of documents, the ids (if both are given) or the texts differ.
     """
     counts = [0, 0, 0, 0]
-    for document, named, prediction in zip(gold, names, predicted, strict=True):
+    if len(names) != len(gold):
+        raise ValueError(f"names: expected those of each of {len(gold)} documents, got {len(names)}")
+    for (document, prediction), named in zip(matched(gold, predicted), names, strict=True):
         cluster_of = {mention.offsets: cluster for cluster in prediction.clusters for mention in cluster.mentions}
         for cluster in document.clusters or []:
             wanted = {mention.offsets for mention in cluster.mentions} & set(named)
