@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -76,6 +77,18 @@ def test_a_dwie_article_with_a_lone_surrogate_is_loaded_and_exported(tmp_path: P
     assert row["clusters"][0]["mentions"] == [{"begin": 10, "end": 14, "text": "Oslo"}]
     with pytest.warns(UserWarning, match="document 'DW_1': U\\+FFFD"):
         assert len(export_corpus("dwie", tmp_path, tmp_path / "out")) == 2
+
+
+def test_a_name_of_a_file_that_is_no_unicode(tmp_path: Path) -> None:
+    name = os.fsdecode(b"caf\xe9")
+    try:
+        for end, content in ((".txt", "Oslo"), (".ann", "T1\tCity 0 4\tOslo\n")):
+            (tmp_path / f"{name}{end}").write_text(content, encoding="utf-8")
+    except OSError:
+        pytest.skip("file systems of this machine take no such names")
+    with pytest.warns(UserWarning, match=r"document 'caf\\udce9': U\+FFFD"):
+        (row,) = hf_corefel.load_brat(tmp_path, split="train", cache_dir=tmp_path / "cache")
+    assert (row["id"], len(row["clusters"])) == ("caf\ufffd", 1)
 
 
 def full(number: int | str, **more: Any) -> Document:

@@ -30,7 +30,10 @@ def corpus_fingerprint(data_dir: str | Path, spec: CorpusSpec) -> str:
     digest.update(_source_of(spec.read_gold))
     for path in [folder] if folder.is_file() else files_of(folder, spec):
         stat = path.stat()
-        digest.update(f"{path.relative_to(folder)}\0{stat.st_size}\0{stat.st_mtime_ns}\n".encode())
+        # Names of files need not be valid Unicode.
+        digest.update(
+            f"{path.relative_to(folder)}\0{stat.st_size}\0{stat.st_mtime_ns}\n".encode(errors="surrogatepass")
+        )
     return digest.hexdigest()
 
 
