@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 import torch
 
 from hf_corefel.heads import EdgeScores, GlobalHead, LocalHead, StandaloneCorefHead, StandaloneLinkingHead
+from hf_corefel.heads.sparse_tree import SparseTree
 
 from .conftest import listed_edges
 
@@ -55,6 +57,20 @@ def test_as_on_the_scores_of_all_pairs(head: Any, seed: int, make_documents: Cal
         listed = [of_span.get(row, 0.0) for of_span in linked]
         np.testing.assert_allclose(listed, entities.probability[0, :, column].numpy(), atol=1e-6)
     assert found.approximations == []
+
+
+@pytest.mark.parametrize(
+    ("between", "left_out", "wanted"),
+    [(0.0, 0.0, []), (2.0, 0.0, ["2.0 edges"]), (0.0, 0.5, ["weak edges"]), (2.0, 0.5, ["2.0 edges", "weak edges"])],
+)
+def test_a_warning_says_what_is_approximate(between: float, left_out: float, wanted: list[str]) -> None:
+    """Blocks are named where spans were cut into some, and not where edges were left out only."""
+    nothing = np.zeros(0, dtype=np.int64)
+    tree = SparseTree(np.zeros((2, 1)), np.zeros((2, 0), dtype=np.int64), nothing, nothing, np.zeros(0))
+    tree.__dict__["marginals"] = SimpleNamespace(between_blocks=between, left_out=left_out)
+    assert len(tree.approximations) == len(wanted)
+    for said, part in zip(tree.approximations, wanted, strict=True):
+        assert "are approximate: " in said and part in said and ("blocks" in said) == ("edges are expected" in said)
 
 
 def test_only_heads_that_were_made_for_it_read_lists() -> None:

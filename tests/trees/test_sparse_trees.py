@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hf_corefel.trees import sparse_marginals
 from hf_corefel.trees.arborescence import UnreachableError, maximum_arborescence, unreachable_nodes
+from hf_corefel.trees.elimination import eliminate
 from hf_corefel.trees.sparse_arborescence import SparseSearch, sparse_search
 from hf_corefel.trees.sparse_marginals import SparseMarginals
 
@@ -175,6 +177,42 @@ def test_blocks_are_as_good_as_edges_between_them_are_weak(between: float, most:
     total = cut.root + cut.candidates.sum(axis=1)
     np.add.at(total, target, cut.edges)
     np.testing.assert_allclose(total, 1.0)
+
+
+@pytest.mark.parametrize("limit", [1000, 24])
+def test_blocks_that_fit_together_are_one(limit: int) -> None:
+    """Two groups of twelve, whose eight best edges into each span are within the group, are exact up to the limit."""
+    n = 24
+    group = np.arange(n) // 12
+    weights = np.vstack([np.where(group[:, None] == group, 1.0, 0.9), np.zeros(n)])
+    np.fill_diagonal(weights[:n], -np.inf)
+    source, target = np.nonzero(weights[:n] > -np.inf)
+    edges = source, target, weights[source, target]
+    nothing = np.zeros((n, 0)), np.zeros((n, 0), dtype=np.int64)
+    exact = eliminate(weights).marginals()
+    found = SparseMarginals(weights[n], *nothing, *edges, block_limit=limit)
+    assert found.between_blocks == found.left_out == 0.0
+    np.testing.assert_allclose(found.edges, exact[source, target], atol=1e-12)
+    np.testing.assert_allclose(found.root, exact[n], atol=1e-12)
+    assert SparseMarginals(weights[n], *nothing, *edges, block_limit=23).between_blocks > 1.0
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_block_is_cut_from_another_beside_which_it_has_room(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    blocks: list[np.ndarray] = []
+    monkeypatch.setattr(SparseMarginals, "_sum", lambda self, *values: blocks.append(values[4]))
+    monkeypatch.setattr(sparse_marginals, "_STRONGEST", 1 + seed % 3)
+    rng = np.random.default_rng(seed)
+    n, count, limit = 200, 1200, 20
+    source, target, score = rng.integers(0, n, count), rng.integers(0, n, count), rng.normal(-8, 6, count)
+    SparseMarginals(
+        np.zeros(n), np.zeros((n, 0)), np.zeros((n, 0), dtype=np.int64), source, target, score, block_limit=limit
+    )
+    (block,) = blocks
+    sizes = np.bincount(block, minlength=n)
+    assert sizes.max() <= limit
+    between = (block[source] != block[target]) & (score > -18.0)
+    assert (sizes[block[source]] + sizes[block[target]])[between].min() > limit
 
 
 def test_cut_blocks_agree_about_the_same_within_a_large_one(graph_type: type[Any]) -> None:

@@ -85,10 +85,14 @@ class SparseTree:
 
     @property
     def approximations(self) -> list[str]:
-        """Whether probabilities are approximate because spans were cut into blocks."""
-        if self.marginals.between_blocks < _NOTABLE and self.marginals.left_out < _NOTABLE:
-            return []
-        return [
-            f"probabilities of edges and links are approximate: spans were taken in blocks of at most {BLOCK_LIMIT}, "
-            f"between which {self.marginals.between_blocks:.1f} edges are expected"
-        ]
+        """Why probabilities are approximate, if they are: spans were cut into blocks, or edges left out."""
+        found, said = self.marginals, "probabilities of edges and links are approximate"
+        reasons = []
+        if found.between_blocks >= _NOTABLE:
+            reasons.append(
+                f"{said}: spans were taken in blocks of at most {BLOCK_LIMIT}, between which "
+                f"{found.between_blocks:.1f} edges are expected"
+            )
+        if found.left_out >= _NOTABLE:
+            reasons.append(f"{said}: weak edges were left out, of which {found.left_out:.2f} are expected at most")
+        return reasons

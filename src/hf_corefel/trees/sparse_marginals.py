@@ -7,11 +7,13 @@ ratios it is known how little that changes (`SparseMarginals.left_out`, a bound 
 
 What is left falls apart into blocks: spans that the other edges connect. The trees of the graph are products of trees
 of the blocks, each of which is summed exactly (`hf_corefel.trees.elimination`). **Where all blocks are of at most
-`BLOCK_LIMIT` spans, nothing else is approximate.** A larger one is cut, its weakest edges first. A span whose parent
-may be in another block takes that parent for a part of what is above. This counts parents that run in a circle through
-several blocks, which no tree has; their share is small where edges between blocks have small probabilities
-(`SparseMarginals.between_blocks`). Entities reach a span through other blocks by way of these parents: the probability
-of each is followed from block to block for some rounds, and what is left after them is shared out in proportion.
+`BLOCK_LIMIT` spans, nothing else is approximate.** A larger one is cut, its weakest edges first: the strongest edges
+into each span say which spans belong together, and all others which of these parts do, as long as they fit into one. A
+span whose parent may be in another block takes that parent for a part of what is above. This counts parents that run in
+a circle through several blocks, which no tree has; their share is small where edges between blocks have small
+probabilities (`SparseMarginals.between_blocks`). Entities reach a span through other blocks by way of these parents: the
+probability of each is followed from block to block for some rounds, and what is left after them is shared out in
+proportion.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ BLOCK_LIMIT = 1000
 """Most spans whose trees are summed at once."""
 
 _CUT = 18.0  # edges between blocks that are weaker, by the log of their ratio to those from above, are left out
-_STRONGEST = 8  # so many edges into each span say which spans belong to one block
+_STRONGEST = 8  # so many edges into each span say first which spans belong to one block
 _ROUNDS = 30
 _NEGLIGIBLE = 1e-9
 
@@ -75,25 +77,22 @@ class SparseMarginals:
 
     def _blocks(self, strength: FloatArray, limit: int) -> IntArray:
         """``[N]`` a number for each block: spans that edges connect, the strongest first, up to the limit."""
+        source, target = self._source, self._target
         able = np.flatnonzero(strength > -_CUT)
-        order = able[np.lexsort((-strength[able], self._target[able]))]
-        starts = np.searchsorted(self._target[order], np.arange(self.size))
-        chosen = order[np.arange(len(order)) - starts[self._target[order]] < _STRONGEST]
+        order = able[np.lexsort((-strength[able], target[able]))]
+        starts = np.searchsorted(target[order], np.arange(self.size))
+        chosen = order[np.arange(len(order)) - starts[target[order]] < _STRONGEST]
         chosen = chosen[np.argsort(-strength[chosen], kind="stable")]
-        above, members = list(range(self.size)), [1] * self.size
-
-        def top(node: int) -> int:
-            while above[node] != node:
-                above[node] = above[above[node]]
-                node = above[node]
-            return node
-
-        for one, other in zip(self._source[chosen].tolist(), self._target[chosen].tolist(), strict=True):
-            one, other = top(one), top(other)
-            if one != other and members[one] + members[other] <= limit:
-                above[max(one, other)] = min(one, other)
-                members[min(one, other)] += members[max(one, other)]
-        return np.array([top(node) for node in range(self.size)], dtype=np.int64)
+        block = _joined(np.arange(self.size), source[chosen], target[chosen], limit)
+        # Of the other edges the strongest between two blocks settles whether these become one.
+        one, other = block[source[able]], block[target[able]]
+        members = np.bincount(block, minlength=self.size)
+        fits = np.flatnonzero((one != other) & (members[one] + members[other] <= limit))
+        fits = fits[np.argsort(-strength[able[fits]], kind="stable")]
+        one, other = one[fits], other[fits]
+        _, firsts = np.unique(np.minimum(one, other) * self.size + np.maximum(one, other), return_index=True)
+        firsts.sort()
+        return _joined(block, one[firsts], other[firsts], limit)
 
     def _sum(
         self,
@@ -195,3 +194,28 @@ class SparseMarginals:
         total = np.asarray(found.sum(axis=1)).ravel()
         scaled = sparse.diags_array(1.0 / np.where(total > 0, total, 1.0)) @ found
         return entities, sparse.csr_matrix(scaled)
+
+
+def _joined(block: IntArray, sources: IntArray, targets: IntArray, limit: int) -> IntArray:
+    """``[N]`` blocks of spans, each called by its first span, after those that edges connect became one in turn.
+
+    Args:
+        block: ``[N]`` the blocks as they are.
+        sources: A span of one block for each edge.
+        targets: A span of another.
+        limit: Most spans of a block.
+    """
+    above, members = block.tolist(), np.bincount(block, minlength=len(block)).tolist()
+
+    def top(node: int) -> int:
+        while above[node] != node:
+            above[node] = above[above[node]]
+            node = above[node]
+        return node
+
+    for one, other in zip(sources.tolist(), targets.tolist(), strict=True):
+        one, other = top(one), top(other)
+        if one != other and members[one] + members[other] <= limit:
+            above[max(one, other)] = min(one, other)
+            members[min(one, other)] += members[max(one, other)]
+    return np.array([top(node) for node in range(len(block))], dtype=np.int64)
