@@ -3,13 +3,15 @@
     python experiments/development_scores.py --model MODEL --documents corpora/dev.*.jsonl --out scores/
 
 writes ``development_scores.json`` and, for each file, the predictions as ids and offsets. A corpus that is there
-already is not annotated again. Links to Wikidata items are compared by the items of the model's knowledge base.
+already is not annotated again; one that other documents, another model, knowledge base or limit made is refused. Links
+to Wikidata items are compared by the items of the model's knowledge base.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from stored_results import write_predictions
 
 from hf_corefel import AnnotatedDocument, Document, load_pipeline
+from hf_corefel.bulk.identities import identity_of_knowledge_base, identity_of_model
 from hf_corefel.candidates import open_knowledge_base
 from hf_corefel.candidates.entity_facts import wikidata_id
 from hf_corefel.evaluation import score
@@ -29,8 +32,11 @@ from hf_corefel.formats import read_jsonl
 from hf_corefel.metrics import document_decisions
 from hf_corefel.metrics.calibration import is_wikidata_id
 from hf_corefel.pipeline_corefel import CorefELPipeline
+from hf_corefel.utils.files import sha256_of, whole_file
 
 SCORES = "development_scores.json"
+# The field of a corpus' scores that says what they were made of.
+MADE_OF = "made_of"
 EVERY_ALTERNATIVE = 1000
 
 
@@ -45,22 +51,65 @@ def main() -> None:
     arguments = parser.parse_args()
     kb = None if arguments.knowledge_base is None else open_knowledge_base(arguments.knowledge_base)
     pipeline = load_pipeline(arguments.model, knowledge_base=kb)
-    write_scores(pipeline, arguments.documents, arguments.out, limit=arguments.limit)
+    try:
+        write_scores(pipeline, arguments.documents, arguments.out, limit=arguments.limit)
+    except (OSError, ValueError) as error:
+        raise SystemExit(str(error)) from None
 
 
 def write_scores(pipeline: CorefELPipeline, files: Sequence[Path], out: Path, *, limit: int | None = None) -> None:
-    """Score the documents of files, and write scores and predictions into a folder; what is there stays."""
+    """Score the documents of files, and write scores and predictions into a folder; what is there stays.
+
+    Raises:
+        ValueError: When what is there is damaged, or of other documents, another model, knowledge base or limit, or a
+            file has no document; before anything is annotated.
+    """
+    if limit is not None and limit < 1:
+        raise ValueError(f"limit: expected at least one document, got {limit}")
     out.mkdir(parents=True, exist_ok=True)
     path = out / SCORES
-    scores = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    scores = _scores_of(path)
+    model = {
+        "model": identity_of_model(pipeline.model.name_or_path or None, own_knowledge_base=False)
+        or Path(pipeline.model.name_or_path).name,
+        "knowledge_base": identity_of_knowledge_base(pipeline.processor.knowledge_base),
+    }
+    wanted: dict[str, tuple[Path, dict[str, Any]]] = {}
     for file in files:
-        name = file.stem.removeprefix("dev.")
+        name, made_of = file.stem.removeprefix("dev."), {"documents": sha256_of(file), "limit": limit, **model}
+        # Files of older versions do not say what they were made of.
+        before = wanted[name][1] if name in wanted else scores.get(name, {}).get(MADE_OF, made_of)
+        if other := [field for field, value in made_of.items() if before.get(field) != value]:
+            raise ValueError(
+                f"{file}: {path} has scores of {name} already, made of another {', '.join(other).replace('_', ' ')}; "
+                "name another folder, or remove them"
+            )
+        if next(iter(read_jsonl(file)), None) is None:
+            raise ValueError(f"{file}: there is no document")
+        wanted[name] = file, made_of
+    for name, (file, made_of) in wanted.items():
         if name in scores:
             continue
         scores[name], predicted = development_score(pipeline, list(read_jsonl(file))[:limit])
+        scores[name][MADE_OF] = made_of
         write_predictions(out / f"{name}.jsonl.gz", predicted)
-        path.write_text(json.dumps(scores, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        with whole_file(path) as place:
+            text = json.dumps(scores, indent=1, ensure_ascii=False, allow_nan=False)
+            place.write_text(text + "\n", encoding="utf-8")
         print(name, json.dumps(scores[name]), flush=True)
+
+
+def _scores_of(path: Path) -> dict[str, dict[str, Any]]:
+    """What is stored; nothing where there is no file."""
+    if not path.is_file():
+        return {}
+    try:
+        scores = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path}: damaged ({error}); remove it and run it again") from error
+    if not isinstance(scores, dict) or not all(isinstance(found, dict) for found in scores.values()):
+        raise ValueError(f"{path}: expected an object of scores by corpus; remove it and run it again")
+    return scores
 
 
 def development_score(
@@ -98,9 +147,10 @@ def development_score(
             "el_h": found["entity_linking"]["el_h"]["f1"],
             "hard_cases": found["hard_cases"],
             "candidate_recall": found["alias_table"]["candidate_recall_of_linked_mentions"],
-            "link_accuracy": links.accuracy,
-            "link_calibration_error": links.calibration_error(),
         }
+        # Where no link can be compared these are no numbers, which JSON lacks, as the tables take what is left out.
+        measured = {"link_accuracy": links.accuracy, "link_calibration_error": links.calibration_error()}
+        result |= {name: value for name, value in measured.items() if not math.isnan(value)}
     return result, predicted
 
 

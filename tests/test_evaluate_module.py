@@ -261,6 +261,12 @@ def test_candidates_texts_spans_and_intervals_go_through(metric: Any) -> None:
         ([GOLD], None, "references: expected a list of documents, got None"),
         ([[{"mentions": [[0, 4]], "link": "Oslo"}]], [GOLD], r"predictions\[0\]\[0\]: expected a dict with the fields"),
         ([GOLD], [[{"mentions": [[0, "4"]], "entity": ""}]], r"references\[0\]\[0\]\['mentions'\]\[0\]: expected"),
+        (
+            [GOLD],
+            [[{"mentions": [[0, 2**70]], "entity": ""}]],
+            r"references\[0\]\[0\]\['mentions'\]\[0\]: expected .* 64",
+        ),
+        ([[{"mentions": [], "entity": "\ud800"}]], [GOLD], r"predictions\[0\]\[0\]\['entity'\]: .* no valid Unicode"),
         ([[GOLD[0], GOLD[0]]], [GOLD], r"predictions\[0\]\[1\]\['mentions'\]: \[0, 4\] is already in cluster 0"),
     ],
 )
@@ -277,6 +283,8 @@ def test_wrong_arguments_leave_the_metric_usable(metric: Any) -> None:
         metric.compute(predictions=[GOLD], references=[GOLD], candidates=[None, None])
     with pytest.raises(ValueError, match="Bad inputs for evaluation module: \\['texts'\\]"):
         metric.add_batch(predictions=[GOLD], references=[GOLD], texts=["text"])
+    with pytest.raises(ValueError, match="nowhere: there is no such file, and no knowledge base"):
+        metric.compute(predictions=[GOLD], references=[GOLD], entity_map="./nowhere")
     with pytest.raises(TypeError, match="unexpected keyword argument 'text'"):
         metric.compute(predictions=[GOLD], references=[GOLD], text=["text"])
     assert metric.compute(predictions=[GOLD], references=[GOLD]) == evaluate_nested([GOLD], [GOLD])
