@@ -251,6 +251,22 @@ def test_a_model_takes_documents_of_any_layers(
     assert all(p.grad.isfinite().all() for p in model.parameters() if p.grad is not None)
 
 
+@pytest.mark.parametrize("head", ["global", "local", "standalone_coref", "standalone_linking"])
+def test_nothing_to_learn_is_a_loss_of_zero(
+    head: str, tiny_model: Callable[..., Any], tiny_processor: Callable[..., Any]
+) -> None:
+    """And of no negative zero, which logs show as -0.0."""
+    model = tiny_model(head=head).train()
+    processor = tiny_processor(model.config)
+    for document in (Document("Oslo won.", clusters=[], annotated={"mentions": "given"}), Document(".", clusters=[])):
+        output = model(**processor([document], gold=True).inputs)
+        losses = torch.stack([output.loss, output.head_loss, output.mention_loss])
+        assert losses.tolist() == [0.0] * 3 and not losses.signbit().any()
+    scores = model.edge_scores(output)
+    told = model.head.distillation_loss(scores, model.head.parent_probabilities(scores))
+    assert told.tolist() == [0.0] and not told.signbit().any()
+
+
 def test_given_mentions_train_however_bad_the_pruner(
     tiny_model: Callable[..., Any], tiny_processor: Callable[..., Any]
 ) -> None:

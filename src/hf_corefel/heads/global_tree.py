@@ -162,7 +162,8 @@ class GlobalHead(Head):
                 RuntimeWarning,
                 stacklevel=2,
             )
-        return -torch.where(possible, log_prob, 0.0).sum() / max(left, 1)
+        # Less, not negated: of nothing that is 0 and not -0.
+        return 0.0 - torch.where(possible, log_prob, 0.0).sum() / max(left, 1)
 
     def parent_probabilities(self, scores: EdgeScores, temperature: float = 1.0) -> EdgeMarginals:
         """The probability of each edge over all trees, log-weights divided by a temperature, float64."""

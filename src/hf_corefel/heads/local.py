@@ -170,7 +170,8 @@ class LocalHead(Head):
 
     def loss(self, scores: EdgeScores, gold: GoldClustering) -> Tensor:
         """Mean over documents of -Σ_i log P(the gold choices of span i), a scalar (at least float32)."""
-        return -self.log_prob(scores, gold).mean()
+        # Less, not negated, here and below: of nothing that is 0 and not -0.
+        return 0.0 - self.log_prob(scores, gold).mean()
 
     def parent_probabilities(self, scores: EdgeScores, temperature: float = 1.0) -> EdgeMarginals:
         """The softmax of each span's choices, float64 (float32 on MPS)."""
@@ -184,7 +185,7 @@ class LocalHead(Head):
         logs = torch.log_softmax(_rows(scores.at_least_float32()) / temperature, dim=-1)
         wanted = torch.cat((targets.root.unsqueeze(-1), targets.candidate_probabilities, targets.span_to_span.mT), -1)
         wanted = wanted.masked_fill(~scores.mask.unsqueeze(-1), 0.0).to(logs)
-        return -(wanted * logs.masked_fill(wanted == 0, 0.0)).sum(dim=(1, 2))
+        return 0.0 - (wanted * logs.masked_fill(wanted == 0, 0.0)).sum(dim=(1, 2))
 
     def posterior(self, scores: EdgeScores) -> ChoicePosterior:
         """The best choice of each span, and the probability of each of its choices."""

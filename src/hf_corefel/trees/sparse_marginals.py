@@ -11,8 +11,8 @@ of the blocks, each of which is summed exactly (`hf_corefel.trees.elimination`).
 into each span say which spans belong together, and all others which of these parts do, as long as they fit into one. A
 span whose parent may be in another block takes that parent for a part of what is above. This counts parents that run in
 a circle through several blocks, which no tree has; their share is small where edges between blocks have small
-probabilities (`SparseMarginals.between_blocks`). Entities reach a span through other blocks by way of these parents: the
-probability of each is followed from block to block for some rounds, and what is left after them is shared out in
+probabilities (`SparseMarginals.between_blocks`). Entities reach a span through other blocks by way of these parents:
+the probability of each is followed from block to block for some rounds, and what is left after them is shared out in
 proportion.
 """
 
