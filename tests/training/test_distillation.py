@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import json
 import math
 import time
@@ -17,7 +18,7 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor
-from transformers import BertConfig, pipeline
+from transformers import BertConfig, BertTokenizerFast, pipeline
 
 from hf_corefel import (
     Candidate,
@@ -551,6 +552,45 @@ def test_one_folder_is_for_one_configuration_and_knowledge_base(
         (tmp_path / MANIFEST_FILE).write_text(json.dumps({**earlier, name: None}), encoding="utf-8")
         with pytest.raises(ValueError, match=f"{MANIFEST_FILE}: {name} is None; the file is damaged"):
             CachedTeacher(tmp_path)
+
+
+def _slow_bert() -> Any:
+    """The slow class of either generation of transformers."""
+    try:
+        module = importlib.import_module("transformers.models.bert.tokenization_bert_legacy")
+    except ModuleNotFoundError:
+        return importlib.import_module("transformers.models.bert.tokenization_bert").BertTokenizer
+    return module.BertTokenizerLegacy
+
+
+@pytest.mark.parametrize("is_fast", [True, False])
+def test_one_folder_is_for_one_tokenizer(
+    is_fast: bool, tiny_teacher: LiveTeacher, plain: list[Document], tmp_path: Path
+) -> None:
+    """One with the same words in another order is another; one that is loaded again, or was used, is the same."""
+    known = tiny_teacher.processor.tokenizer.get_vocab()
+    words = sorted(known, key=known.__getitem__)
+
+    def teacher(words: list[str]) -> LiveTeacher:
+        path = tmp_path / "vocab.txt"
+        path.write_text("\n".join(words) + "\n", encoding="utf-8")
+        tokenizer = (BertTokenizerFast if is_fast else _slow_bert())(str(path))
+        processor = CorefELProcessor(tokenizer, tiny_teacher.processor.knowledge_base, tiny_teacher.model.config)
+        return LiveTeacher(tiny_teacher.model, processor)
+
+    cache_teacher(teacher(words), plain[:1], tmp_path / "said")
+    with pytest.raises(ValueError, match=rf"{MANIFEST_FILE}: tokenizer_sha256 is "):
+        cache_teacher(teacher(words[:5] + words[5:][::-1]), plain, tmp_path / "said")
+    with pytest.raises(ValueError, match="tokenizer_sha256"):
+        cache_teacher(teacher([*words[:-1], "fjord##"]), plain, tmp_path / "said")
+    again = teacher(words)
+    again.processor.tokenizer(["a", "the river"], padding=True, truncation=True, max_length=3)
+    assert cache_teacher(again, plain[:2], tmp_path / "said") == 1
+    # A folder of an earlier release does not say it, and goes on.
+    manifest = json.loads((tmp_path / "said" / MANIFEST_FILE).read_text(encoding="utf-8"))
+    del manifest["tokenizer_sha256"]
+    (tmp_path / "said" / MANIFEST_FILE).write_text(json.dumps(manifest), encoding="utf-8")
+    assert cache_teacher(teacher(words[:5] + words[5:][::-1]), plain, tmp_path / "said") == len(plain) - 2
 
 
 def test_what_a_cache_lacks_is_said_before_training(

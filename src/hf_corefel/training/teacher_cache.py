@@ -95,6 +95,7 @@ def cache_teacher(
         "config": teacher.model.config.own_fields(),
         # None where the source of candidates has none; two such sources cannot be told apart.
         "knowledge_base": getattr(teacher.processor.knowledge_base, "content_fingerprint", None),
+        "tokenizer_sha256": _tokenizer_sha256(teacher.processor.tokenizer),
     }
     _begin(folder, json.loads(json.dumps(settings)))
     written = 0
@@ -221,6 +222,16 @@ def _weights_sha256(teacher: LiveTeacher) -> str:
         found.update(name.encode())
         found.update(value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
     return found.hexdigest()
+
+
+def _tokenizer_sha256(tokenizer: Any) -> str:
+    if getattr(tokenizer, "is_fast", False):
+        said = json.loads(tokenizer.backend_tokenizer.to_str())
+        # Left behind by whoever called it last, and set anew by every call.
+        said |= {"truncation": None, "padding": None}
+    else:
+        said = {"vocabulary": sorted(tokenizer.get_vocab().items()), "special": sorted(tokenizer.all_special_ids)}
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
 def _if_nobody_else_writes(path: Path, write: Callable[[], None]) -> bool:
