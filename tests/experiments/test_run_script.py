@@ -277,7 +277,11 @@ def test_counts_of_clusters_by_size_and_by_candidates(tmp_path: Path) -> None:
     assert dict(zip(again.names, again.numbers[0], strict=True)) == pytest.approx(counts, abs=1e-6)
 
 
-@pytest.mark.parametrize("data", [b"no gzip", gzip.compress(b"{")[:-9], gzip.compress(b'{"a": 1}\n')])
+@pytest.mark.parametrize(
+    "data",
+    [b"no gzip", gzip.compress(b"{")[:-9], gzip.compress(b'{"a": 1}\n')],
+    ids=["no gzip", "cut", "something else"],  # of their own, for the bytes have the time of packing in them
+)
 def test_a_damaged_file_is_named(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "dev.gz"
     path.write_bytes(data)
