@@ -10,7 +10,7 @@ import pytest
 import torch
 from safetensors import safe_open
 
-from hf_corefel import CorefELModel, CorefELProcessor, bundled_checkpoint
+from hf_corefel import CorefELModel, CorefELProcessor, Document, bundled_checkpoint
 from hf_corefel.pipeline_corefel import CorefELPipeline, load_pipeline
 
 FOLDER = Path(bundled_checkpoint())
@@ -227,7 +227,7 @@ def _probabilities(document: Any) -> list[float]:
 
 def test_texts_without_words_are_read_too(pipeline: CorefELPipeline) -> None:
     for text in ("", " \n"):
-        batch = pipeline.processor([text], gold=True)
+        batch = pipeline.processor([Document(text, clusters=[])], gold=True)
         output = pipeline.model(**batch.inputs)
         assert output.retained.shape == (1, 0)
         assert output.loss.item() == 0.0

@@ -62,7 +62,7 @@ def test_spans_and_candidates(processor: CorefELProcessor, tiny_knowledge_base: 
 
 
 def test_tensors_of_one_document(processor: CorefELProcessor) -> None:
-    batch = processor(TEXT, gold=True)
+    batch = processor(Document(TEXT, clusters=[]), gold=True)
     encoded, inputs = batch.documents[0], batch.inputs
     shapes = {name: tuple(tensor.shape) for name, tensor in inputs.items()}
     s, t, w, length = len(encoded.spans), len(encoded.subword_ids), *shapes["input_ids"][1:]
@@ -119,7 +119,7 @@ def test_positions_lead_to_the_subwords(
 @given(text=st.text(st.sampled_from("aB1., \n\r\té\u0301👩\u200dש東\u200b"), max_size=60), overlap=st.integers(0, 6))
 @settings(max_examples=60, deadline=None)
 def test_any_text(letter_processor: MakeProcessor, text: str, overlap: int) -> None:
-    batch = letter_processor(window_size=9, window_overlap=overlap)(text, gold=True)
+    batch = letter_processor(window_size=9, window_overlap=overlap)(Document(text, clusters=[]), gold=True)
     encoded = batch.documents[0]
     assert all(surface and surface == surface.strip() for surface in surfaces(encoded))
     positions = batch.inputs["subword_positions"][0]
@@ -135,7 +135,8 @@ def test_tiny_documents(
     assert len(encoded.spans) == len(text.split()) and encoded.limit == 1
     assert not encoded.warnings
     model = tiny_model(head="global")
-    output = model(**tiny_processor(model.config)([text, TEXT], gold=True).inputs)
+    documents = [Document(text, clusters=[]), Document(TEXT, clusters=[])]
+    output = model(**tiny_processor(model.config)(documents, gold=True).inputs)
     assert torch.isfinite(output.loss)
     assert (output.retained[0] >= 0).sum() == len(text.split())
 
@@ -145,14 +146,21 @@ def test_the_model_takes_a_batch_without_text(
     tiny_model: Callable[..., Any], tiny_processor: Callable[..., Any], head: str
 ) -> None:
     model = tiny_model(head=head)
-    output = model(**tiny_processor(model.config)(["", "\n"], gold=True).inputs)
+    output = model(
+        **tiny_processor(model.config)([Document("", clusters=[]), Document("\n", clusters=[])], gold=True).inputs
+    )
     assert output.retained.shape == (2, 0)
     assert output.loss == 0.0
 
 
 def test_a_batch_equals_its_documents(processor: CorefELProcessor) -> None:
     gold = [Cluster((Mention(*at("Bergen")), Mention(*at("Bergen", start=12))), "Bergen")]
-    documents = [Document(TEXT, clusters=gold), "", "Oslo met Berg", Document(TEXT * 3, mentions=[(0, 4), at("Oslo")])]
+    documents = [
+        Document(TEXT, clusters=gold),
+        Document("", clusters=[]),
+        Document("Oslo met Berg", clusters=[]),
+        Document(TEXT * 3, mentions=[(0, 4), at("Oslo")], clusters=[]),
+    ]
     batch = processor(documents, gold=True)
     length = batch.inputs["input_ids"].shape[2]
     fill = {
@@ -173,7 +181,7 @@ def test_a_batch_equals_its_documents(processor: CorefELProcessor) -> None:
                 own = single["input_ids"].shape[2]
                 expected = expected // own * length + expected % own
             inside = tuple(slice(size) for size in expected.shape)
-            if document or name not in ("input_ids", "attention_mask"):
+            if document.text or name not in ("input_ids", "attention_mask"):
                 assert torch.equal(row[inside], expected), name
                 outside = torch.ones_like(row, dtype=torch.bool)
                 outside[inside] = False
@@ -351,8 +359,25 @@ def test_gold_tensors(processor: CorefELProcessor) -> None:
     for s in range(len(encoded.spans)):
         found = int(batch.inputs["gold_clusters"][0, s]), int(batch.inputs["gold_entities"][0, s])
         assert found == gold.get(s, (-1, -1))
-    without = processor(Document(TEXT), gold=True).inputs
+    without = processor(Document(TEXT, clusters=[]), gold=True).inputs
     assert (without["gold_clusters"] == -1).all() and (without["gold_entities"] == -1).all()
+
+
+@pytest.mark.parametrize("fields", [{}, {"id": "d7"}, {"mentions": [(0, 4)]}, {"annotated": {"mentions": "given"}}])
+def test_text_without_annotation_is_no_gold(processor: CorefELProcessor, fields: dict[str, Any]) -> None:
+    """Nobody looked for mentions, which a training would take for that there are none."""
+    document = Document(TEXT, **fields)
+    told = rf"{document.name}\.clusters: missing, .*clusters=\[\].*annotated="
+    for ask in (
+        lambda: processor([Document(TEXT, clusters=[]), document], gold=True),
+        lambda: processor.collate([processor.encode(document)], gold=True),
+        lambda: processor.alignment_report([document]),
+    ):
+        with pytest.raises(DocumentError, match=told):
+            ask()
+    assert "gold_clusters" not in processor(document).inputs
+    with pytest.raises(DocumentError, match=r"document\.clusters: missing"):
+        processor(TEXT, gold=True)
 
 
 def test_alignment_report_adds_up(processor: CorefELProcessor) -> None:

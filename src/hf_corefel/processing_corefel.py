@@ -240,12 +240,13 @@ class CorefELProcessor:
 
         Args:
             text: A text, a `Document` or its dict, or many of these.
-            gold: Adds the gold tensors, for the loss.
+            gold: Adds the gold tensors, for the loss. Each document needs gold clusters then, be it none at all
+                (``clusters=[]``).
             return_tensors: "pt" for tensors, "np" for arrays of numpy.
             **unknown: Nothing: documents are padded to the longest, and read in windows where they are long, never cut.
 
         Raises:
-            DocumentError: When something is no document, or an invalid one.
+            DocumentError: When something is no document, an invalid one, or lacks gold that is asked for.
             TypeError: When there is another argument, or no text.
             ValueError: When there is no document, or no such kind of tensors.
         """
@@ -376,6 +377,7 @@ class CorefELProcessor:
         """Pads encoded documents to the tensors of `CorefELModel.forward`, which names their shapes.
 
         Raises:
+            DocumentError: When gold is asked for, and a document has no gold clusters.
             ValueError: When there is no document.
         """
         if not documents:
@@ -408,5 +410,9 @@ class CorefELProcessor:
         return {name: torch.from_numpy(array) for name, array in arrays.items()}
 
     def alignment_report(self, documents: Sequence[Document]) -> AlignmentReport:
-        """What gold the candidate spans and the knowledge base can reach, over many documents."""
+        """What gold the candidate spans and the knowledge base can reach, over many documents.
+
+        Raises:
+            DocumentError: When a document is invalid, or has no gold clusters.
+        """
         return sum((self.encode(document).align().report for document in documents), AlignmentReport())

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from transformers import BatchFeature
 
-from ..documents import Document
+from ..documents import Document, DocumentError
 from ..moved import name_of_now, renamed_attribute, renamed_field
 from . import SpanTable, Windows
 from .alignment import Alignment, align_clusters
@@ -79,8 +79,17 @@ class EncodedDocument:
         return self.max_partners > 0
 
     def align(self) -> Alignment:
-        """The document's gold clusters over its candidate spans."""
-        gold = self.document.clusters or []
+        """The document's gold clusters over its candidate spans.
+
+        Raises:
+            DocumentError: If it has none, be it an empty list: that nobody looked is not that there is no mention.
+        """
+        gold = self.document.clusters
+        if gold is None:
+            raise DocumentError(
+                f"{self.document.name}.clusters: missing, but its gold is asked for; give clusters=[] where there is "
+                'no mention, with annotated={"mentions": "given"} where nothing is known of any'
+            )
         spans = self.spans.offsets, self.candidate_rows, self.entities, self.cores
         return align_clusters(gold, *spans, layers=self.document.layers, names_only=self.names_only)
 
