@@ -43,7 +43,7 @@ from .processing import (
     span_cores,
     split_words,
 )
-from .processing.alignment import AlignmentReport
+from .processing.alignment import AlignmentReport, mark_given
 from .processing.encoded_document import CorefELBatch, EncodedDocument
 from .processing.padding import pad_rows, pad_vectors, pad_windows
 from .processing.retention import choose_retention
@@ -405,7 +405,12 @@ class CorefELProcessor:
         }
         if gold:
             aligned = [d.align() for d in documents]
-            arrays["gold_clusters"] = pad_rows([a.clusters for a in aligned], -1)
+            # Given mentions are all retained anyway.
+            clusters = [
+                a.clusters if d.keep_all else mark_given(a.clusters, d.document.layers)
+                for a, d in zip(aligned, documents, strict=True)
+            ]
+            arrays["gold_clusters"] = pad_rows(clusters, -1)
             arrays["gold_entities"] = pad_rows([a.entities for a in aligned], -1)
         return {name: torch.from_numpy(array) for name, array in arrays.items()}
 

@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 import torch
 
@@ -22,7 +23,14 @@ from hf_corefel.heads import (
     StandaloneCorefHead,
     StandaloneLinkingHead,
 )
-from hf_corefel.heads.gaps import describe_left_out, mention_targets, retain_given, without_what_is_not_learnt
+from hf_corefel.heads.gaps import (
+    describe_left_out,
+    mention_targets,
+    retain_given,
+    unmarked,
+    without_what_is_not_learnt,
+)
+from hf_corefel.processing.alignment import mark_given
 from hf_corefel.utils.gold_codes import FREE, LEFT_OUT, NOT_KNOWN
 
 LAYERS = [
@@ -286,3 +294,49 @@ def test_given_mentions_train_however_bad_the_pruner(
     assert told == {(0, 9), (38, 41), (14, 23)}
     # Nobody is told where mentions are when a model is looked at.
     assert model.eval()(**batch.inputs).retained.shape[1] < 3
+
+
+@pytest.mark.parametrize("layers", [{}, {"clusters": False}, {"links": False}, {"clusters": False, "links": "some"}])
+@pytest.mark.parametrize("head", ["global", "local"])
+def test_given_mentions_train_where_they_are_all_spans(
+    head: str, layers: dict[str, Any], tiny_model: Callable[..., Any], tiny_processor: Callable[..., Any]
+) -> None:
+    """As beside a span of which nothing is known, alone and in a batch, and not where a model is looked at."""
+    model = tiny_model(head=head, span_keep_ratio=0.01, min_kept_spans=1)
+    processor = tiny_processor(model.config)
+    text = "Anna Berg met Carl Moss in Oslo. Then she left the city."
+    mentions = [(0, 9), (14, 23), (38, 41)]
+    clusters = [Cluster((Mention(0, 9), Mention(38, 41))), Cluster((Mention(14, 23),))]
+    given = {"annotated": {"mentions": "given", **layers}}
+    alone = Document(text, spans=mentions, clusters=clusters, **given)
+    beside = dataclasses.replace(alone, spans=[*mentions, (27, 31)])
+    complete = dataclasses.replace(alone, annotated=layers)
+
+    def read(*documents: Document) -> Any:
+        return model(**processor(documents, gold=True).inputs)
+
+    model.train()
+    wanted, found = read(beside), read(alone)
+    assert (found.retained >= 0).sum(dim=1).tolist() == [3]
+    torch.testing.assert_close(found.mention_loss, wanted.mention_loss)
+    torch.testing.assert_close(found.head_loss, wanted.head_loss)
+    together = read(alone, complete, Document("Oslo won.", clusters=[]))
+    assert (together.retained >= 0).sum(dim=1).tolist() == [3, 1, 1]
+    # The numbers of complete documents, and of given mentions, which are retained anyway, are as ever.
+    numbers = processor([complete, dataclasses.replace(alone, spans=None, mentions=mentions)], gold=True).inputs
+    assert numbers["gold_clusters"].max() < 2
+    assert (model.eval()(**processor([alone], gold=True).inputs).retained >= 0).sum() == 1
+
+
+def test_marks_of_given_mentions_are_taken_off() -> None:
+    clusters = np.array([0, 1, NOT_KNOWN])
+    given, named = AnnotatedLayers(mentions="given"), AnnotatedLayers(mentions="named")
+    marked = torch.from_numpy(mark_given(clusters, given)).unsqueeze(0)
+    assert unmarked(marked).tolist() == [clusters.tolist()]
+    for numbers, layers in ((clusters, named), (np.array([0, LEFT_OUT]), given), (np.array([LEFT_OUT]), given)):
+        assert mark_given(numbers, layers) is numbers
+    rows = torch.cat((marked, torch.tensor([[0, -1, FREE]])))
+    assert unmarked(rows).tolist() == [[0, 1, NOT_KNOWN], [0, -1, FREE]]
+    assert retain_given(torch.tensor([False, True]), rows).tolist() == [[True] * 3, [True] * 3]
+    assert retain_given(torch.tensor([False, False]), rows).tolist() == [[True] * 3, [False] * 3]
+    assert mention_targets(rows, torch.ones(2, 3, dtype=torch.bool))[0].tolist() == [[1, 1, 1], [1, 0, 0]]

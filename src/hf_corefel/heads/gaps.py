@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from ..documents import AnnotatedLayers
+from ..processing.alignment import GIVEN
 from ..utils.gold_codes import FREE, LEFT_OUT, NOT_KNOWN
 from .base import Head
 from .edge_scores import EdgeScores, GoldClustering
@@ -20,6 +21,7 @@ __all__ = [
     "mention_targets",
     "pruner_loss",
     "retain_given",
+    "unmarked",
     "without_what_is_not_learnt",
 ]
 
@@ -39,6 +41,16 @@ def describe_left_out(head: Head, name: str, layers: Iterable[AnnotatedLayers]) 
     ]
 
 
+def unmarked(clusters: Tensor) -> Tensor:
+    """Return gold clusters without the mark of documents all of whose spans are mentions, see `mark_given`."""
+    return clusters.where(~_marked(clusters), clusters - GIVEN)
+
+
+def _marked(clusters: Tensor) -> Tensor:
+    # The least code of a mention may have been raised.
+    return clusters >= GIVEN + NOT_KNOWN
+
+
 def mention_targets(clusters: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     """Return which spans are mentions, as the pruner's target, and of which spans that is known.
 
@@ -50,6 +62,7 @@ def mention_targets(clusters: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         The targets ``[B, S]``, float32, and the mask ``[B, S]`` without spans that may be mentions of a kind that is
         not annotated.
     """
+    clusters = unmarked(clusters)
     is_mention = (clusters >= 0) | (clusters == NOT_KNOWN)
     return is_mention.float(), mask & (clusters != FREE) & (clusters != LEFT_OUT)
 
@@ -75,7 +88,8 @@ def loss_of_what_is_known(head: Head, scores: EdgeScores, gold: GoldClustering) 
         scores: Its scores.
         gold: Gold of the retained spans, as it is annotated.
     """
-    scores, gold = without_what_is_not_learnt(head, scores, gold.within(scores.mask))
+    gold = replace(gold, cluster_ids=unmarked(gold.cluster_ids)).within(scores.mask)
+    scores, gold = without_what_is_not_learnt(head, scores, gold)
     gold, _ = gold.restrict_to_reachable(scores.candidate_rows, scores.mask)
     return head.loss(scores, gold.restrict_to_connected(scores)).float()
 
@@ -92,9 +106,10 @@ def retain_given(keep_all: Tensor, clusters: Tensor) -> Tensor:
     Returns:
         The same, or where there is such a document ``[B, S]``, True for each span that is retained.
     """
-    given = (clusters == LEFT_OUT).any(dim=1, keepdim=True)
+    given = ((clusters == LEFT_OUT) | _marked(clusters)).any(dim=1, keepdim=True)
     if not bool(given.any()):
         return keep_all
+    clusters = unmarked(clusters)
     return keep_all.unsqueeze(1) | (given & ((clusters >= 0) | (clusters == NOT_KNOWN)))
 
 

@@ -12,7 +12,12 @@ from ..documents import AnnotatedLayers, Cluster, Mention
 from ..moved import renamed_argument
 from ..utils.gold_codes import FREE, LEFT_OUT, NOT_KNOWN
 
-__all__ = ["Alignment", "AlignmentReport", "align_clusters"]
+__all__ = ["GIVEN", "Alignment", "AlignmentReport", "align_clusters", "mark_given"]
+
+GIVEN = 1 << 40
+"""What the gold clusters of a document are raised by where all its spans are mentions, of which it lists some only.
+
+That nothing is known of other spans the code `LEFT_OUT` shows elsewhere, in their place."""
 
 
 @dataclass
@@ -144,6 +149,17 @@ def align_clusters(
             # Two gold clusters of one entity are one cluster to every head: spans that share their entity corefer.
             cluster_ids[spans] = cluster_of_row.setdefault(row, c)
     return Alignment(cluster_ids, entity_rows, report)
+
+
+def mark_given(clusters: np.ndarray, layers: AnnotatedLayers) -> np.ndarray:
+    """Return a document's gold clusters that show whether nothing is known of other spans than the annotated ones.
+
+    Args:
+        clusters: ``[S]`` gold cluster of each span, or a code.
+        layers: What of the gold is annotated.
+    """
+    is_hidden = layers.mentions == "given" and not (clusters == LEFT_OUT).any()
+    return clusters + GIVEN if is_hidden else clusters
 
 
 def _code_of_others(layers: AnnotatedLayers, names_only: bool) -> int:
