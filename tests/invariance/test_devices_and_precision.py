@@ -64,8 +64,8 @@ def test_every_tensor_is_made_where_the_model_is(
         **EVERY_INPUT,
         mention_scopes={"named": {}, "all": {"max_span_words": 4}},
     )
-    given = Document(tiny_documents[0].text, mentions=[(0, 9), (5, 9)], mention_scope="all")
-    inputs = tiny_processor(model.config)([*tiny_documents, "", given], gold=True).inputs
+    given = Document(tiny_documents[0].text, mentions=[(0, 9), (5, 9)], mention_scope="all", clusters=[])
+    inputs = tiny_processor(model.config)([*tiny_documents, Document("", clusters=[]), given], gold=True).inputs
     with torch.no_grad():
         expected = model(**inputs)
         scores = model.edge_scores(expected)

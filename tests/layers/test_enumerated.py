@@ -113,7 +113,8 @@ def test_a_model_scores_the_same_in_parts(
     head: str,
 ) -> None:
     model = tiny_trained(head)
-    batch = tiny_processor(model.config)([*tiny_documents, "", "Oslo"], gold=True)
+    documents = [*tiny_documents, Document("", clusters=[]), Document("Oslo", clusters=[])]
+    batch = tiny_processor(model.config)(documents, gold=True)
     with torch.no_grad():
         whole = model(**batch.inputs)
         monkeypatch.setattr(enumerated, "_CHUNK_IN_CACHE", 25)
