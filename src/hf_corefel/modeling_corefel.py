@@ -261,6 +261,7 @@ class CorefELModel(CorefELPreTrainedModel):
         mention_scope: Tensor | None = None,
         gold_clusters: Tensor | None = None,
         gold_entities: Tensor | None = None,
+        gold_given: Tensor | None = None,
         also_retain: Tensor | None = None,
         pruned: PrunedSpans | None = None,
         **unused: Any,
@@ -296,6 +297,7 @@ class CorefELModel(CorefELPreTrainedModel):
             gold_clusters: ``[B, S]`` cluster of each span, -1 where it is no gold mention; codes of
                 `hf_corefel.utils.gold_codes` where the annotation has gaps.
             gold_entities: ``[B, S]`` entity row of its cluster, -1 for NIL, -2 where it is not annotated.
+            gold_given: ``[B]``, True where all spans are mentions, and nothing is known of other spans; none when None.
             also_retain: ``[B, S]``, True for spans that are retained beside those that the pruner chooses.
             pruned: What `prune` gave for these tensors, for candidates that were found by it; computed when None.
             **unused: What PEFT gives to all models of a task type, ``inputs_embeds=None`` and the like.
@@ -304,7 +306,7 @@ class CorefELModel(CorefELPreTrainedModel):
         config = self.config
         if pruned is None:
             if self.training and gold_clusters is not None:
-                keep_all = retain_given(keep_all, gold_clusters)
+                keep_all = retain_given(keep_all, gold_clusters, gold_given)
             table = SpanTensors(span_begin, span_end, span_width, span_cases, span_mask, mention_scope)
             windows = input_ids, attention_mask, subword_positions
             pruned = self.prune(windows, table, span_limits, keep_all, also_retain)

@@ -43,7 +43,7 @@ from .processing import (
     span_cores,
     split_words,
 )
-from .processing.alignment import AlignmentReport, mark_given
+from .processing.alignment import AlignmentReport, given_alone
 from .processing.encoded_document import CorefELBatch, EncodedDocument
 from .processing.padding import pad_rows, pad_vectors, pad_windows
 from .processing.retention import choose_retention
@@ -405,13 +405,11 @@ class CorefELProcessor:
         }
         if gold:
             aligned = [d.align() for d in documents]
-            # Given mentions are all retained anyway.
-            clusters = [
-                a.clusters if d.keep_all else mark_given(a.clusters, d.document.layers)
-                for a, d in zip(aligned, documents, strict=True)
-            ]
-            arrays["gold_clusters"] = pad_rows(clusters, -1)
+            arrays["gold_clusters"] = pad_rows([a.clusters for a in aligned], -1)
             arrays["gold_entities"] = pad_rows([a.entities for a in aligned], -1)
+            given = [given_alone(a.clusters, d.document.layers) for a, d in zip(aligned, documents, strict=True)]
+            if any(given):
+                arrays["gold_given"] = np.array(given)
         return {name: torch.from_numpy(array) for name, array in arrays.items()}
 
     def alignment_report(self, documents: Sequence[Document]) -> AlignmentReport:

@@ -23,14 +23,8 @@ from hf_corefel.heads import (
     StandaloneCorefHead,
     StandaloneLinkingHead,
 )
-from hf_corefel.heads.gaps import (
-    describe_left_out,
-    mention_targets,
-    retain_given,
-    unmarked,
-    without_what_is_not_learnt,
-)
-from hf_corefel.processing.alignment import mark_given
+from hf_corefel.heads.gaps import describe_left_out, mention_targets, retain_given, without_what_is_not_learnt
+from hf_corefel.processing.alignment import given_alone
 from hf_corefel.utils.gold_codes import FREE, LEFT_OUT, NOT_KNOWN
 
 LAYERS = [
@@ -322,21 +316,21 @@ def test_given_mentions_train_where_they_are_all_spans(
     torch.testing.assert_close(found.head_loss, wanted.head_loss)
     together = read(alone, complete, Document("Oslo won.", clusters=[]))
     assert (together.retained >= 0).sum(dim=1).tolist() == [3, 1, 1]
-    # The numbers of complete documents, and of given mentions, which are retained anyway, are as ever.
-    numbers = processor([complete, dataclasses.replace(alone, spans=None, mentions=mentions)], gold=True).inputs
-    assert numbers["gold_clusters"].max() < 2
+    # Batches without such a document are as ever.
+    assert "gold_given" not in processor([complete, beside], gold=True).inputs
     assert (model.eval()(**processor([alone], gold=True).inputs).retained >= 0).sum() == 1
 
 
-def test_marks_of_given_mentions_are_taken_off() -> None:
+def test_given_mentions_are_retained_by_code_or_word() -> None:
     clusters = np.array([0, 1, NOT_KNOWN])
-    given, named = AnnotatedLayers(mentions="given"), AnnotatedLayers(mentions="named")
-    marked = torch.from_numpy(mark_given(clusters, given)).unsqueeze(0)
-    assert unmarked(marked).tolist() == [clusters.tolist()]
-    for numbers, layers in ((clusters, named), (np.array([0, LEFT_OUT]), given), (np.array([LEFT_OUT]), given)):
-        assert mark_given(numbers, layers) is numbers
-    rows = torch.cat((marked, torch.tensor([[0, -1, FREE]])))
-    assert unmarked(rows).tolist() == [[0, 1, NOT_KNOWN], [0, -1, FREE]]
-    assert retain_given(torch.tensor([False, True]), rows).tolist() == [[True] * 3, [True] * 3]
-    assert retain_given(torch.tensor([False, False]), rows).tolist() == [[True] * 3, [False] * 3]
-    assert mention_targets(rows, torch.ones(2, 3, dtype=torch.bool))[0].tolist() == [[1, 1, 1], [1, 0, 0]]
+    given = AnnotatedLayers(mentions="given")
+    assert given_alone(clusters, given)
+    assert not given_alone(clusters, AnnotatedLayers(mentions="named"))
+    for others in ([0, LEFT_OUT], [LEFT_OUT], []):
+        assert not given_alone(np.array(others), given)
+    rows = torch.tensor([clusters.tolist(), [0, -1, FREE]])
+    said = torch.tensor([True, False])
+    assert retain_given(torch.tensor([False, True]), rows, said).tolist() == [[True] * 3, [True] * 3]
+    assert retain_given(torch.tensor([False, False]), rows, said).tolist() == [[True] * 3, [False] * 3]
+    assert retain_given(torch.tensor([False, False]), rows, ~said).tolist() == [[False] * 3, [True, False, False]]
+    assert retain_given(said, rows) is said

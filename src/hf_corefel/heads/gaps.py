@@ -10,7 +10,6 @@ from torch import Tensor
 from torch.nn import functional
 
 from ..documents import AnnotatedLayers
-from ..processing.alignment import GIVEN
 from ..utils.gold_codes import FREE, LEFT_OUT, NOT_KNOWN
 from .base import Head
 from .edge_scores import EdgeScores, GoldClustering
@@ -21,7 +20,6 @@ __all__ = [
     "mention_targets",
     "pruner_loss",
     "retain_given",
-    "unmarked",
     "without_what_is_not_learnt",
 ]
 
@@ -41,16 +39,6 @@ def describe_left_out(head: Head, name: str, layers: Iterable[AnnotatedLayers]) 
     ]
 
 
-def unmarked(clusters: Tensor) -> Tensor:
-    """Return gold clusters without the mark of documents all of whose spans are mentions, see `mark_given`."""
-    return clusters.where(~_marked(clusters), clusters - GIVEN)
-
-
-def _marked(clusters: Tensor) -> Tensor:
-    # The least code of a mention may have been raised.
-    return clusters >= GIVEN + NOT_KNOWN
-
-
 def mention_targets(clusters: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     """Return which spans are mentions, as the pruner's target, and of which spans that is known.
 
@@ -62,7 +50,6 @@ def mention_targets(clusters: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         The targets ``[B, S]``, float32, and the mask ``[B, S]`` without spans that may be mentions of a kind that is
         not annotated.
     """
-    clusters = unmarked(clusters)
     is_mention = (clusters >= 0) | (clusters == NOT_KNOWN)
     return is_mention.float(), mask & (clusters != FREE) & (clusters != LEFT_OUT)
 
@@ -88,13 +75,12 @@ def loss_of_what_is_known(head: Head, scores: EdgeScores, gold: GoldClustering) 
         scores: Its scores.
         gold: Gold of the retained spans, as it is annotated.
     """
-    gold = replace(gold, cluster_ids=unmarked(gold.cluster_ids)).within(scores.mask)
-    scores, gold = without_what_is_not_learnt(head, scores, gold)
+    scores, gold = without_what_is_not_learnt(head, scores, gold.within(scores.mask))
     gold, _ = gold.restrict_to_reachable(scores.candidate_rows, scores.mask)
     return head.loss(scores, gold.restrict_to_connected(scores)).float()
 
 
-def retain_given(keep_all: Tensor, clusters: Tensor) -> Tensor:
+def retain_given(keep_all: Tensor, clusters: Tensor, given: Tensor | None = None) -> Tensor:
     """Let the pruner retain the annotated mentions where nothing is known of other spans.
 
     Training would else leave out those that the pruner misses, and there are few: one pronoun and two names.
@@ -102,14 +88,15 @@ def retain_given(keep_all: Tensor, clusters: Tensor) -> Tensor:
     Args:
         keep_all: ``[B]``, True where the spans are given mentions.
         clusters: ``[B, S]`` gold clusters, or codes.
+        given: ``[B]``, True where nothing is known of other spans although none is there, so that no code shows it.
 
     Returns:
         The same, or where there is such a document ``[B, S]``, True for each span that is retained.
     """
-    given = ((clusters == LEFT_OUT) | _marked(clusters)).any(dim=1, keepdim=True)
+    left_out = (clusters == LEFT_OUT).any(dim=1)
+    given = (left_out if given is None else left_out | given).unsqueeze(1)
     if not bool(given.any()):
         return keep_all
-    clusters = unmarked(clusters)
     return keep_all.unsqueeze(1) | (given & ((clusters >= 0) | (clusters == NOT_KNOWN)))
 
 

@@ -12,12 +12,7 @@ from ..documents import AnnotatedLayers, Cluster, Mention
 from ..moved import renamed_argument
 from ..utils.gold_codes import FREE, LEFT_OUT, NOT_KNOWN
 
-__all__ = ["GIVEN", "Alignment", "AlignmentReport", "align_clusters", "mark_given"]
-
-GIVEN = 1 << 40
-"""What the gold clusters of a document are raised by where all its spans are mentions, of which it lists some only.
-
-That nothing is known of other spans the code `LEFT_OUT` shows elsewhere, in their place."""
+__all__ = ["Alignment", "AlignmentReport", "align_clusters", "given_alone"]
 
 
 @dataclass
@@ -151,15 +146,14 @@ def align_clusters(
     return Alignment(cluster_ids, entity_rows, report)
 
 
-def mark_given(clusters: np.ndarray, layers: AnnotatedLayers) -> np.ndarray:
-    """Return a document's gold clusters that show whether nothing is known of other spans than the annotated ones.
+def given_alone(clusters: np.ndarray, layers: AnnotatedLayers) -> bool:
+    """Return whether all spans are mentions of a document that lists some only, so that no code says it of others.
 
     Args:
         clusters: ``[S]`` gold cluster of each span, or a code.
         layers: What of the gold is annotated.
     """
-    is_hidden = layers.mentions == "given" and not (clusters == LEFT_OUT).any()
-    return clusters + GIVEN if is_hidden else clusters
+    return layers.mentions == "given" and clusters.size > 0 and not (clusters == LEFT_OUT).any()
 
 
 def _code_of_others(layers: AnnotatedLayers, names_only: bool) -> int:

@@ -13,7 +13,7 @@ from transformers import TrainingArguments
 from transformers.utils import logging
 
 from ..documents.extra_fields import ExtraFields
-from ..heads.gaps import describe_left_out, unmarked
+from ..heads.gaps import describe_left_out
 from ..hub import CardFacts, model_card, save_fingerprint, save_stub
 from ..hub.card_text import plain_text
 from ..loading.adapters import is_peft_model
@@ -184,7 +184,6 @@ class CorefELTrainer(DistillingTrainer, OptimisingTrainer, ScoringTrainer, Searc
         if self.compute_loss_func is not None:
             items = num_items_in_batch if is_sum else items
             gold = {name: inputs[name] for name in GOLD_FIELDS}
-            gold["gold_clusters"] = unmarked(gold["gold_clusters"])
             loss = self.compute_loss_func(output, gold, num_items_in_batch=items)
         if lesson is not None:
             loss = loss + self._distillation(lesson, output, inputs).sum() / items
