@@ -119,6 +119,15 @@ def test_round_trip_keeps_every_field(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.parametrize("value", [math.inf, -math.inf])
+def test_infinite_numbers_of_the_encoder_survive_saving(tmp_path: Path, value: float) -> None:
+    """Which transformers 5 writes in a form of its own, where JSON has none."""
+    CorefELConfig(BertConfig(limit=value, limits=[0.0, value])).save_pretrained(tmp_path)
+    for loaded in (CorefELConfig.from_pretrained(tmp_path), AutoConfig.from_pretrained(tmp_path)):
+        assert loaded.encoder_config.limit == value
+        assert loaded.encoder_config.limits == [0.0, value]
+
+
 def test_auto_config_knows_it(tmp_path: Path) -> None:
     CorefELConfig(head="standalone_coref").save_pretrained(tmp_path)
     loaded = AutoConfig.from_pretrained(tmp_path)

@@ -26,6 +26,7 @@ from .documents import MENTION_SCOPES
 from .heads import HEAD_MODULES, HEADS
 from .heads.registry import check_groups, check_head, check_head_options
 from .loading.foreign_code import encoder_config_of, refuse_code, without_code
+from .utils.compat import decoded_floats
 from .utils.json_files import read_json_object
 
 __all__ = ["HEADS", "HEAD_MODULES", "OWN_FIELDS", "SCOPE_FIELDS", "CorefELConfig", "readable_positions"]
@@ -345,7 +346,7 @@ class CorefELConfig(PretrainedConfig):
     @classmethod
     def _dict_from_json_file(cls, json_file: str | Path) -> dict[str, Any]:
         """As `PretrainedConfig` reads a ``config.json``, refused with its name where it holds no such configuration."""
-        content = read_json_object(json_file)
+        content = decoded_floats(cls, read_json_object(json_file))
         cls._check_content(content, str(json_file))
         return content
 

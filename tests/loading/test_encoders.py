@@ -72,6 +72,17 @@ def test_pretrained_ones_keep_the_weights_of_what_reads(
         assert one["probability"] == pytest.approx(other["probability"], abs=1e-5)
 
 
+def test_an_encoder_with_an_infinite_limit_is_saved_and_loaded(tmp_path: Path) -> None:
+    sizes = {"hidden_size": 32, "num_heads": 4, "head_dim": 16, "num_hidden_layers": 1, "state_size": 8}
+    encoder = AutoConfig.for_model("mamba2", vocab_size=50, n_groups=1, expand=2, **sizes)
+    model = CorefELModel(CorefELConfig(encoder, entity_vector_size=8))
+    model.save_pretrained(tmp_path)
+    loaded = CorefELModel.from_pretrained(tmp_path)
+    assert list(loaded.config.encoder_config.time_step_limit) == list(encoder.time_step_limit) == [0.0, float("inf")]
+    for name, value in model.state_dict().items():
+        assert torch.equal(value, loaded.state_dict()[name]), name
+
+
 def test_windows_of_different_lengths_and_none(tmp_path: Path) -> None:
     """Those that padding changes go through by length, and come out in their places."""
     model = SCRIPT.small_model("fnet")

@@ -15,6 +15,7 @@ __all__ = [
     "code_was_fetched",
     "commit_of",
     "compiled_module",
+    "decoded_floats",
     "indivisible_classes",
     "name_of_origin",
     "no_loading_bar",
@@ -44,6 +45,16 @@ def name_of_origin(config: Any) -> str:
 def note_origin(config: Any, name: str) -> None:
     """Write down in a configuration where it was loaded from."""
     config._name_or_path = name
+
+
+def decoded_floats(config_class: Any, content: dict[str, Any]) -> dict[str, Any]:
+    """Return what a configuration's file holds with its infinite numbers and NaN, which transformers 5 writes tagged.
+
+    Version 4 writes them as Python does, and has no such tag.
+    """
+    decode = getattr(config_class, "_decode_special_floats", None)
+    decoded: dict[str, Any] = content if decode is None else decode(content)
+    return decoded
 
 
 def indivisible_classes(encoder: Any) -> set[str]:
