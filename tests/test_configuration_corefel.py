@@ -57,7 +57,10 @@ BAD = [
     *[("forbid_nested", value) for value in ("no", None, 1)],
     *[("forbid_overlaps", value) for value in ("no", None, 1)],
     *[("mention_scopes", value) for value in ({}, [], "all", {"every": {}})],
-    *[("head_modules", value) for value in (["pair"], ["pairs", "nill"])],
+    *[
+        ("head_modules", value)
+        for value in (["pair"], ["pairs", "nill"], [["pairs"]], "pairs", "", 0, False, {}, {"nil": 1})
+    ],
 ]
 
 
@@ -65,6 +68,12 @@ BAD = [
 def test_bad_value_is_named(name: str, value: Any) -> None:
     with pytest.raises(ValueError, match=rf"^CorefELConfig\.{name} "):
         CorefELConfig(**{name: value})
+
+
+@pytest.mark.parametrize("names", [["pairs", "nil"], ("pairs", "nil"), {"pairs", "nil"}, None, []])
+def test_names_of_groups_become_a_list(names: Any) -> None:
+    assert sorted(CorefELConfig(head_modules=names).head_modules) == sorted(names or [])
+    assert type(CorefELConfig(head_modules=names).head_modules) is list
 
 
 @pytest.mark.parametrize(("size", "overlap"), [(16, 14), (16, 20), (2, 0)])
@@ -161,6 +170,8 @@ def test_bad_field_at_loading_is_named(tmp_path: Path) -> None:
         CorefELConfig.from_pretrained(tmp_path, head="xx")
     with pytest.raises(ValueError, match=r"CorefELConfig\.dropout "):
         CorefELConfig.from_pretrained(tmp_path, dropout=2.0, return_unused_kwargs=True)
+    with pytest.raises(ValueError, match=r"CorefELConfig\.head_modules "):
+        CorefELConfig.from_pretrained(tmp_path, head_modules="pairs")
 
 
 def test_unused_arguments_are_given_back(tmp_path: Path) -> None:

@@ -60,6 +60,14 @@ def readable_positions(encoder_config: PretrainedConfig) -> int | None:
     return positions
 
 
+def _as_list(names: Any) -> Any:
+    """Return names in a list where they are some; anything else as it is, to be refused by its name."""
+    if isinstance(names, set | frozenset):
+        # A set has another order in every process.
+        return sorted(names, key=str)
+    return [] if names is None else list(names) if isinstance(names, tuple | list) else names
+
+
 # Written only where they say something.
 _WHERE_SET = (
     "head_options",
@@ -264,7 +272,7 @@ class CorefELConfig(PretrainedConfig):
         self.mention_loss_weight = mention_loss_weight
         self.window_size = window_size
         self.window_overlap = window_overlap
-        self.head_modules = list(head_modules) if isinstance(head_modules, list | tuple) else head_modules or []
+        self.head_modules = _as_list(head_modules)
         self.head_options = {} if head_options is None else copy.deepcopy(head_options)
         self.initializer_range = initializer_range
         for name in kwargs:

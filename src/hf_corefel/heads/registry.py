@@ -146,7 +146,9 @@ def check_groups(names: Any, where: str) -> None:
     Raises:
         ValueError: When it is no list of these.
     """
-    for name in names if isinstance(names, list) else [names]:
+    if not isinstance(names, list | tuple):
+        raise ValueError(f"{where} must be a list of names; got {names!r}")
+    for name in names:
         head, _, score = name.partition(".") if isinstance(name, str) else ("", "", "")
         if name not in HEAD_MODULES and not (score and head in HEADS and score in HEADS[head].own_scores):
             raise ValueError(f"{where} may name {', '.join(HEAD_MODULES)}; got {name!r}{_hint()}")
