@@ -116,6 +116,17 @@ def test_long_documents_show_their_beginning_and_say_so(length: int, mentions: i
     Parsed(part)
 
 
+def test_a_long_text_without_blanks_shows_its_beginning_too() -> None:
+    text = "標題\n" + "中文字" * 5_000
+    part = AnnotatedDocument(text, [Cluster((Mention(10, 13),), "X")])._repr_html_()
+    assert f"The first 10,000 of {len(text):,} characters, with 1 of 1 clusters" in part
+
+
+def test_long_warnings_are_cut() -> None:
+    part = AnnotatedDocument("Ada", [], warnings=["w" * 100_000] * 60)._repr_html_()
+    assert len(part.encode()) <= 1_000_000 and "w" * 999 + "…" in part
+
+
 def test_a_result_that_was_changed_is_shown_as_long_as_it_can_be() -> None:
     result = document().to_dict()
     result["mine"] = object()

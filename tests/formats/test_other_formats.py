@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from format_documents import content, documents, gold, round_trip
 from hf_corefel import Alternative, AnnotatedDocument, Cluster, Document, Mention, Parent
-from hf_corefel.documents import Clustering
+from hf_corefel.documents import Clustering, DocumentError, Turn
 from hf_corefel.formats import FORMATS, FormatLossWarning, Losses, Writer, find_writer, read_documents, write_documents
 from hf_corefel.formats.files import encoded
 
@@ -328,6 +328,34 @@ def test_what_is_known_of_clusters_without_an_entity_is_counted(kind: str, tmp_p
     with pytest.warns(FormatLossWarning, match=lost) as caught:
         write_documents(tmp_path / "out", [source], kind)
     assert re.search(r"types of (clusters without an entity|entities) \(1\)", str(caught[0].message))
+
+
+def test_rows_of_documents_are_documents(tmp_path: Path) -> None:
+    from datasets import Dataset
+
+    source = Document(
+        "Ada met Bo. Hi there!", "a", [(0, 3), (4, 7), (8, 11), (12, 21)], speakers=[Turn(12, 21, "Ada")],
+        clusters=[Cluster((Mention(0, 3),), "Ada")], annotated={"mentions": "given"},
+    )  # fmt: skip
+    Dataset.from_list([source.to_dict()]).to_parquet(str(tmp_path / "gold.parquet"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert list(read_documents(tmp_path / "gold.parquet")) == [source]
+    Dataset.from_list([{"text": "Oslo"}, {"text": None}]).to_parquet(str(tmp_path / "bad.parquet"))
+    with pytest.raises(DocumentError, match=r"bad\.parquet: row 1: .*text"):
+        list(read_documents(tmp_path / "bad.parquet"))
+
+
+def test_a_number_as_id_is_counted_once() -> None:
+    _, losses = content("parquet", [AnnotatedDocument("ab", [], id=5)])
+    assert [name for name, _ in losses.items()] == ["ids that are numbers, which become text"]
+
+
+def test_what_contains_itself_is_refused(tmp_path: Path) -> None:
+    whole: list[object] = [float("nan")]
+    whole.append(whole)
+    with pytest.raises(ValueError, match="Circular reference"):
+        write_documents(tmp_path / "x.jsonl", [Document("a", extra={"x": whole})])
 
 
 def test_spacy_reads_docbin(tmp_path: Path) -> None:

@@ -184,6 +184,8 @@ def annotate(
     A file or line that cannot be read or annotated is named on standard error, the others are done all the same,
     and the exit status is 1.
     """
+    if files.count(sources.STDIN) > 1:
+        fail("-: standard input can be read once; name it once")
     reading = Reading(kind=input_kind, max_bytes=max_line_bytes, text_column=text_column, split=split)
     asked = {"workers": workers, "resume": resume or None, "engine": engine, "shard_size": shard_size, "pack": pack}
     asked = {name: value for name, value in {**asked, "compress": compress or None}.items() if value is not None}

@@ -10,9 +10,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from ..formats.files import encoded, is_compressed, write_pieces
-from ..formats.folders import FolderNames, plain_stem, write_files
+from ..formats.folders import FolderNames, plain_stem, short_stem, write_files
 from ..formats.registry import FORMATS, find_writer
-from ..formats.writer import AnyDocument, Losses, as_result
+from ..formats.writer import AnyDocument, Losses, as_result, name_in
 from ..utils.files import FileIdentity, file_identity, overwrites, whole_file
 from .inputs import STDIN, input_identities
 from .messages import on_terminal, with_notes, writing_to_stdout
@@ -37,18 +37,27 @@ class _Documents:
 
     Attributes:
         number: How many were written: the next one was asked for.
+        error: The `ImportError` of a document that could not be made, which is none of the format.
     """
 
     def __init__(self, documents: Iterator[AnyDocument]) -> None:
         self._documents = documents
         self.number = 0
+        self.error: ImportError | None = None
 
     def __iter__(self) -> Iterator[AnyDocument]:
-        for document in self._documents:
+        while (document := self._next()) is not None:
             yield document
             self.number += 1
         if not self.number:
             raise _NothingError
+
+    def _next(self) -> AnyDocument | None:
+        try:
+            return next(self._documents, None)
+        except ImportError as error:
+            self.error = error
+            raise
 
 
 class Output:
@@ -80,6 +89,7 @@ class Output:
         self._names = frozenset(inputs)
         self._inputs = input_identities(inputs)
         self._stems = FolderNames()
+        self._number = 0
         self._is_folder = False
         self._target: Path | None = None
         if target is None or is_standard_output(target):
@@ -144,7 +154,7 @@ class Output:
             with suppress(_NothingError), writing_to_stdout():
                 self._print(_Documents(documents))
 
-    def _print(self, documents: Iterable[AnyDocument]) -> None:
+    def _print(self, documents: _Documents) -> None:
         if self._kind == "text":
             self._print_tables(documents)
             return
@@ -156,6 +166,8 @@ class Output:
                 else:
                     print(_shown(piece, self._writer.escape), end="", flush=True)
         except ImportError as error:
+            if error is documents.error:
+                raise
             raise UnwritableOutputError(f"{self._kind} to standard output: {error}") from error
 
     def _print_tables(self, documents: Iterable[AnyDocument]) -> None:
@@ -180,6 +192,8 @@ class Output:
         except OSError as error:
             raise UnwritableOutputError(with_notes(f"{path}: {error.strerror or error}", error)) from error
         except ImportError as error:
+            if error is counted.error:
+                raise
             raise UnwritableOutputError(f"{path}: {error}") from error
         except KeyboardInterrupt as error:
             if counted.number and not hasattr(error, "__notes__"):
@@ -191,7 +205,8 @@ class Output:
 
     def _write_into_folder(self, document: AnyDocument) -> None:
         assert self._target is not None
-        name = STDIN if document.id is None else str(document.id)
+        self._number += 1
+        name = STDIN if document.id is None and STDIN in self._names else name_in(document, self._number)
         if not self._writer.folder:
             suffix = self._writer.suffixes[0]
             stem = self._stem_for(name, [suffix])
@@ -216,7 +231,7 @@ class Output:
     def _stem(self, name: str) -> str:
         """What the name of a document's file begins with: the name of its file, or its id in a file of documents."""
         if name in self._names:
-            return "stdin" if name == STDIN else Path(name).stem
+            return "stdin" if name == STDIN else short_stem(Path(name).stem)
         # A line without an id has the name of its file, and its number.
         source = next((file for file in self._names if name.startswith(f"{file}:")), "")
         if source:

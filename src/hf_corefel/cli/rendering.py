@@ -9,6 +9,7 @@ from textwrap import wrap
 from typing import Any, TextIO
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.segment import Segment
@@ -108,14 +109,21 @@ def _entity_cell(cluster: Cluster, width: int) -> Text:
     if facts := facts_line(cluster):
         lines += _folded(facts, "dim", width)
     if others := alternatives_line(cluster):
-        lines += [Text(line, style="dim") for line in wrap(f"or {printable(others)}", width)]
+        lines += [part for line in wrap(f"or {printable(others)}", width) for part in _folded(line, "dim", width)]
     return Text("\n").join(lines)
 
 
 def _folded(text: str, style: str, width: int) -> list[Text]:
-    """The text in lines of at most `width` columns."""
-    line = printable(text)
-    return [Text(line[i : i + width], style=style) for i in range(0, len(line), width)]
+    """The text in lines of at most `width` columns, of which some characters take two."""
+    lines, used = [""], 0
+    for character in printable(text):
+        columns = cell_len(character)
+        if used + columns > width:
+            lines.append("")
+            used = 0
+        lines[-1] += character
+        used += columns
+    return [Text(line, style=style) for line in lines]
 
 
 def document_heading(name: str, document: AnnotatedDocument) -> Text:

@@ -151,7 +151,10 @@ def read_documents(path: str | Path, format: str | None = None) -> Iterator[AnyD
         raise ValueError(f"{path}: its ending stands for no format; say which of {', '.join(readable)} it is")
     if not can_read(kind):
         raise ValueError(f"{path}: {kind} is written only; formats that can be read are {', '.join(readable)}")
-    return find_writer(kind).read(Path(path))
+    writer = find_writer(kind)
+    if is_compressed(path) and not writer.streams:
+        raise ValueError(f"{path}: files of the format {kind} are not read compressed; unpack it first")
+    return writer.read(Path(path))
 
 
 def _is_readable(name: str) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 from ..utils.files import whole_file
 from .writer import Losses
 
-__all__ = ["FolderNames", "plain_stem", "write_files"]
+__all__ = ["FolderNames", "plain_stem", "short_stem", "write_files"]
 
 # Bytes of a file's name without its ending; file systems take names of 255.
 _LONGEST_STEM = 200
@@ -18,8 +18,12 @@ _LONGEST_STEM = 200
 
 def plain_stem(name: str) -> str:
     """Return what the name of a file may begin with, of any name: a dot is no ending, and a slash no folder."""
-    plain = re.sub(r"[^\w.-]", "_", name).lstrip(".").encode(errors="replace")
-    return plain[:_LONGEST_STEM].decode(errors="ignore") or "document"
+    return short_stem(re.sub(r"[^\w.-]", "_", name).lstrip(".")) or "document"
+
+
+def short_stem(name: str) -> str:
+    """Return the beginning of a file's name that leaves room for an ending and what is put beside it."""
+    return name.encode(errors="replace")[:_LONGEST_STEM].decode(errors="ignore")
 
 
 class FolderNames:

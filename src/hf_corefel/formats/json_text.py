@@ -37,8 +37,10 @@ def json_text(value: Any, *, indent: int | None = None, ascii_only: bool = False
     try:
         text = json.dumps(value, **options)
     except ValueError:
-        # A value that contains itself is refused again.
-        text = json.dumps(_finite(value), **options)
+        try:
+            text = json.dumps(_finite(value), **options)
+        except RecursionError:
+            raise ValueError("Circular reference detected: a value contains itself, or is nested too deeply") from None
     return escape_unprintable(text) if printable else _SURROGATES.sub(escaped_in_json, text)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 from ..documents import AnnotatedDocument, DocumentError
@@ -17,6 +17,9 @@ __all__ = ["notebook_html", "result_html"]
 _MOST_CHARACTERS = 10_000
 _MOST_BYTES = 1_000_000
 _LONGEST_NAME = 200
+_LONGEST_WARNING = 1000
+# Languages that set no blanks between words have them between sentences, or further apart.
+_LONGEST_WORD = 100
 
 
 def notebook_html(document: AnnotatedDocument) -> str:
@@ -29,8 +32,9 @@ def notebook_html(document: AnnotatedDocument) -> str:
         document: The document; as on a page, with evidence and alternatives if it has them.
     """
     place = f"corefel-{secrets.token_hex(6)}"
-    name = "Annotated document" if document.id is None else str(document.id)
-    name = name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
+    name = _shortened("Annotated document" if document.id is None else str(document.id), _LONGEST_NAME)
+    if any(len(warning) > _LONGEST_WARNING for warning in document.warnings):
+        document = replace(document, warnings=[_shortened(warning, _LONGEST_WARNING) for warning in document.warnings])
     coloured = sum(not is_alone(cluster) for cluster in document.clusters)
     colours = min(coloured, MOST_COLOURS)
     style = part_style(place, colours, lit=can_be_lit(colours, document.clusters))
@@ -58,9 +62,13 @@ def result_html(result: Mapping[str, Any]) -> str | None:
         return None
 
 
+def _shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def _between_words(text: str, end: int) -> int:
-    """The end of the last whole word before an offset, or the offset in text without words."""
-    return max(text.rfind(blank, 0, end) for blank in " \n") + 1 or end
+    """The end of the last whole word shortly before an offset, or the offset in text without words."""
+    return max(text.rfind(blank, max(end - _LONGEST_WORD, 0), end) for blank in " \n") + 1 or end
 
 
 def _note(document: AnnotatedDocument, end: int) -> str:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ..documents import AnnotatedDocument, DocumentError
-from .writer import AnyDocument, Losses, Writer, as_result, count_losses, without_surrogates
+from ..documents.extra_fields import ExtraFields
+from .writer import AnyDocument, Losses, Writer, as_result, count_losses, document_from, without_surrogates
 
 __all__ = ["Parquet"]
 
@@ -66,13 +67,20 @@ class Parquet(Writer):
         yield buffer.taken()
 
     def read(self, path: Path) -> Iterator[AnyDocument]:
+        """Yield results, or documents where the rows are of these, as those of corpora are."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         try:
             with pq.ParquetFile(path) as file:
-                for batch in file.iter_batches(batch_size=_ROWS):
-                    yield from map(AnnotatedDocument.from_dict, batch.to_pylist())
+                rows = chain.from_iterable(batch.to_pylist() for batch in file.iter_batches(batch_size=_ROWS))
+                extra = ExtraFields()
+                for number, row in enumerate(rows):
+                    try:
+                        document = document_from(row, extra)
+                    except DocumentError as error:
+                        raise DocumentError(f"{path}: row {number}: {error}") from error
+                    yield document
         except (pa.ArrowException, OSError) as error:
             if isinstance(error, OSError) and error.filename is not None:
                 raise
@@ -87,7 +95,6 @@ def _result(document: AnyDocument, losses: Losses) -> AnnotatedDocument:
 def _row(result: AnnotatedDocument, columns: list[str], losses: Losses) -> dict[str, Any]:
     data: dict[str, Any] = dict(result.to_dict())
     if result.id is not None and "id" in columns:
-        losses.count("numbers as ids, which become text", isinstance(result.id, int))
         data["id"] = str(result.id)
     for name in ("id", *_OPTIONAL):
         losses.count(f"values of {name} after 256 documents without any", name in data and name not in columns)
