@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,37 @@ def test_a_full_disk_leaves_the_earlier_model(
             tiny_model(2, head="local").save_pretrained(tmp_path, **options)
     assert content(tmp_path) == before
     assert is_saved_as(earlier, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "config.json"])
+def test_a_move_that_fails_leaves_the_earlier_model(
+    tiny_model: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    earlier = tiny_model(1)
+    earlier.save_pretrained(tmp_path)
+    (tmp_path / "fingerprint.json").write_text("{}")
+    before, replace = content(tmp_path), os.replace
+
+    def refuse(source: Any, place: Any) -> None:
+        if Path(source) == tmp_path / ".saving" / name:
+            raise PermissionError(13, "it is open elsewhere", str(place))
+        replace(source, place)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "replace", refuse)
+        with pytest.raises(PermissionError, match="open elsewhere"):
+            tiny_model(2, head="local").save_pretrained(tmp_path)
+    assert content(tmp_path) == before and not (tmp_path / ".replaced").exists()
+    assert is_saved_as(earlier, tmp_path)
+
+
+def test_what_a_kill_has_left_goes_with_the_next_save(tiny_model: Make, tmp_path: Path) -> None:
+    for name in (".saving", ".replaced"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "model.safetensors").write_bytes(b"of before")
+    model = tiny_model()
+    model.save_pretrained(tmp_path)
+    assert is_saved_as(model, tmp_path) and not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
 
 
 def test_a_process_beside_the_first_one_replaces_nothing(tiny_model: Make, tmp_path: Path) -> None:

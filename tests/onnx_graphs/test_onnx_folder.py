@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -108,6 +110,77 @@ def test_nothing_else_is_overwritten(tiny_folder: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="the model is quantised"):
         export_onnx(load_pipeline(tiny_folder, dtype="int8").model, annotate.processor, tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def own_files(copied: Path) -> dict[str, bytes]:
+    """What a user keeps beside an export, which they publish with git."""
+    (copied / ".git").mkdir()
+    files = {".git/HEAD": b"ref: refs/heads/main", "notes.txt": b"mine"}
+    for name, data in files.items():
+        (copied / name).write_bytes(data)
+    return files
+
+
+@pytest.fixture
+def written_at_once(exported: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An export is a copy of the one that was made for all tests, which takes half a minute."""
+
+    def write(model: Any, processor: Any, folder: Path, dtype: str) -> None:
+        shutil.copytree(exported, folder, dirs_exist_ok=True)
+
+    monkeypatch.setattr("hf_corefel.onnx_graphs.exporting._write", write)
+
+
+@pytest.mark.usefixtures("written_at_once")
+def test_an_earlier_export_is_replaced_and_nothing_else(
+    copied: Path, own_files: dict[str, bytes], torch_and_onnx: tuple[Any, Any]
+) -> None:
+    (copied / "onnx" / "old.onnx").write_bytes(b"a graph that is no longer made")
+    (copied / "config.json").write_text("{}")
+    ours, graphs = torch_and_onnx
+    before = {*content(copied)} - {"onnx/old.onnx"}
+    export_onnx(ours.model, ours.processor, copied)
+    assert {*content(copied)} == before and own_files.items() <= content(copied).items()
+    assert not [path for path in copied.iterdir() if path.name in (".saving", ".replaced")]
+    assert load_pipeline(copied, backend="onnx")(TEXT) == graphs(TEXT)
+
+
+@pytest.mark.usefixtures("written_at_once")
+@pytest.mark.parametrize("name", ["onnx", "knowledge_base", "config.json"])
+def test_an_export_that_cannot_be_moved_leaves_the_earlier_one(
+    copied: Path,
+    own_files: dict[str, bytes],
+    torch_and_onnx: tuple[Any, Any],
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+) -> None:
+    before, replace, ours = content(copied), os.replace, torch_and_onnx[0]
+
+    def refuse(source: Any, place: Any) -> None:
+        if Path(place) in (copied, copied / name) and Path(source).parent.name != ".replaced":
+            raise PermissionError(13, "it is open elsewhere", str(place))
+        replace(source, place)
+
+    monkeypatch.setattr(os, "replace", refuse)
+    with pytest.raises(PermissionError, match="open elsewhere"):
+        export_onnx(ours.model, ours.processor, copied)
+    assert content(copied) == before
+
+
+@pytest.mark.usefixtures("written_at_once")
+def test_an_export_goes_on_where_a_kill_has_ended_the_first_one(
+    exported: Path, tmp_path: Path, torch_and_onnx: tuple[Any, Any]
+) -> None:
+    folder, ours = tmp_path / "out", torch_and_onnx[0]
+    (folder / ".saving" / "onnx").mkdir(parents=True)
+    (folder / "..saving.lock").write_text("")
+    export_onnx(ours.model, ours.processor, folder)
+    assert content(folder) == content(exported)
 
 
 @pytest.mark.parametrize("package", ["onnxruntime", "onnxscript"])

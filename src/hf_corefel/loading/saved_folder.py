@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from ..utils.files import locked
@@ -13,14 +13,22 @@ from .adapters import ADAPTER_FILES
 from .repositories import FINGERPRINT_FILE
 from .weights import GRAPHS_FILE, INDEX_FILE, WEIGHTS_FILE, with_variant
 
-__all__ = ["replaced_files", "replaced_model_files"]
+__all__ = ["holds_nothing", "replaced_files", "replaced_model_files"]
 
 # Nothing loads without it: it goes first and comes last.
 _CONFIG_FILE = "config.json"
 # Within the folder, which may be the only place where one can write, or on a disk of its own.
 _STAGING = ".saving"
+_ASIDE = ".replaced"
+# What a save that is killed leaves there.
+_LEFT_BY_KILL = {_STAGING, f".{_STAGING}.lock", _ASIDE}
 # Seconds to wait for another writer: where each process of a training saves, they do so one after another.
 _PATIENCE = 600.0
+
+
+def holds_nothing(folder: Path) -> bool:
+    """Return whether a folder is empty but for what a save that was killed may have left in it."""
+    return all(path.name in _LEFT_BY_KILL for path in folder.iterdir())
 
 
 @contextmanager
@@ -28,7 +36,8 @@ def replaced_model_files(folder: str | Path, variant: str | None = None) -> Iter
     """Give a folder to save a model in, and put its files in place of those in `folder` when the block ends well.
 
     Until then the earlier model stays as it is, also when a disk is full; for a moment there must be room for both. A
-    kill while they are moved leaves a folder without ``config.json``, which does not load. What belongs to the earlier
+    kill while they are moved leaves a folder without ``config.json``, which does not load, and the earlier files in
+    ``.replaced`` within it. What belongs to the earlier
     weights goes: they themselves in one file or in shards, their fingerprint, an adapter, exported graphs. All else
     stays, weights of other variants too.
 
@@ -39,20 +48,22 @@ def replaced_model_files(folder: str | Path, variant: str | None = None) -> Iter
     Raises:
         FileBusyError: When another process has been saving there for minutes.
     """
-    with replaced_files(folder, lambda target, staging: _remove_earlier(target, variant), timeout=_PATIENCE) as staging:
+    with replaced_files(folder, lambda target, staging: _earlier_files(target, variant), timeout=_PATIENCE) as staging:
         yield staging
 
 
 @contextmanager
 def replaced_files(
-    folder: str | Path, remove_earlier: Callable[[Path, Path], None], *, timeout: float = 0.0
+    folder: str | Path, earlier: Callable[[Path, Path], Iterable[Path]], *, timeout: float = 0.0
 ) -> Iterator[Path]:
     """Give a folder to write to, and move what is in it to `folder` when the block ends well.
 
+    When moving fails, what was moved is moved back.
+
     Args:
         folder: Where the files are to be; made when it does not exist.
-        remove_earlier: Takes what belongs to an earlier model out of the folder, which is given with the one that was
-            written to. ``config.json`` is gone by then.
+        earlier: Says what of the folder, which is given with the one that was written to, belongs to an earlier model
+            and goes.
         timeout: Seconds to wait for another writer.
 
     Raises:
@@ -66,28 +77,38 @@ def replaced_files(
             shutil.rmtree(staging, ignore_errors=True)
             staging.mkdir()
             yield staging
-            (target / _CONFIG_FILE).unlink(missing_ok=True)
-            remove_earlier(target, staging)
-            for path in sorted(staging.iterdir(), key=lambda path: path.name == _CONFIG_FILE):
-                place = target / path.name
-                if place.is_dir() and not place.is_symlink():
-                    shutil.rmtree(place)
-                os.replace(path, place)
+            _put_in_place(target, staging, earlier(target, staging))
         finally:
             shutil.rmtree(staging, ignore_errors=True)
 
 
-def _remove_earlier(folder: Path, variant: str | None) -> None:
-    """Remove the weights of an earlier model, of which one file is read before shards, and what was made of them."""
+def _put_in_place(target: Path, staging: Path, earlier: Iterable[Path]) -> None:
+    """Move what was written into a folder; what it takes the place of is kept aside until all of it is there."""
+    new = sorted((path.name for path in staging.iterdir()), key=lambda name: name == _CONFIG_FILE)
+    old = {*new, _CONFIG_FILE, *(path.name for path in earlier)}
+    aside = target / _ASIDE
+    shutil.rmtree(aside, ignore_errors=True)
+    aside.mkdir()
+    try:
+        with ExitStack() as moving_back:
+            moves = [(target, aside, name) for name in sorted(old, key=lambda name: name != _CONFIG_FILE)]
+            for source, place, name in [*moves, *((staging, target, name) for name in new)]:
+                if os.path.lexists(source / name):
+                    os.replace(source / name, place / name)
+                    moving_back.callback(os.replace, place / name, source / name)
+            moving_back.pop_all()
+        shutil.rmtree(aside, ignore_errors=True)
+    finally:
+        # Where it could not be moved back, it is better there than lost.
+        with suppress(OSError):
+            aside.rmdir()
+
+
+def _earlier_files(folder: Path, variant: str | None) -> list[Path]:
+    """Return the weights of an earlier model, of which one file is read before shards, and what was made of them."""
     weights = with_variant(WEIGHTS_FILE, variant)
-    for name in (weights, with_variant(INDEX_FILE, variant), FINGERPRINT_FILE, *ADAPTER_FILES):
-        (folder / name).unlink(missing_ok=True)
-    for shard in folder.glob(weights.replace(".safetensors", "-*-of-*.safetensors")):
-        shard.unlink()
-    graphs = (folder / GRAPHS_FILE).parent
+    names = weights, with_variant(INDEX_FILE, variant), FINGERPRINT_FILE, *ADAPTER_FILES
+    shards = folder.glob(weights.replace(".safetensors", "-*-of-*.safetensors"))
     # Only an export has the list; another folder of that name is somebody's own.
-    if (folder / GRAPHS_FILE).is_file():
-        if graphs.is_symlink():
-            graphs.unlink()
-        else:
-            shutil.rmtree(graphs)
+    graphs = [(folder / GRAPHS_FILE).parent] if (folder / GRAPHS_FILE).is_file() else []
+    return [*(folder / name for name in names), *shards, *graphs]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import logging
 import os
-import shutil
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,9 +20,9 @@ from ..hub.fingerprint import save_fingerprint
 from ..loading.adapters import holds_adapters, merged_copy, plain_module
 from ..loading.foreign_code import save_code
 from ..loading.quantizing import is_quantised
+from ..loading.saved_folder import holds_nothing, replaced_model_files
 from ..modeling_corefel import CorefELModel
 from ..processing_corefel import CorefELProcessor
-from ..utils.files import locked, partial_path
 from ..version import __version__
 from .folder import FOLDER, LIST_FILE, PRECISIONS, Graphs, settings_of_graphs, write_list
 from .modeling_onnx import OnnxCorefELModel
@@ -48,7 +47,7 @@ def export_onnx(
         model: The model; it stays as it is. Its active head is what is exported, and adapters in it are merged.
         processor: Its processor.
         folder: Where to write; made when it does not exist. An earlier export there is replaced once the new one is
-            whole, and nothing else is.
+            whole, and nothing else is; its folders of graphs and knowledge base are its own.
         dtype: ``float32``, or ``int8`` for the encoder's weights (onnxruntime's dynamic quantisation); the scorers stay
             in single precision.
 
@@ -56,7 +55,7 @@ def export_onnx(
         The folder.
 
     Raises:
-        FileBusyError: When another process is writing there.
+        FileBusyError: When another process has been writing there for minutes.
         ImportError: When onnx, onnxscript or onnxruntime is missing.
         ValueError: When the folder holds something else, the model is quantised or not trained, or torch cannot write
             its encoder.
@@ -74,17 +73,8 @@ def export_onnx(
     _check_place(target)
     model.check_weights()
     model = _plain_copy(model)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with locked(target):
-        partial = partial_path(target)
-        shutil.rmtree(partial, ignore_errors=True)
-        try:
-            _write(model, processor, partial, dtype)
-            if target.exists():
-                shutil.rmtree(target)
-            os.replace(partial, target)
-        finally:
-            shutil.rmtree(partial, ignore_errors=True)
+    with replaced_model_files(target) as staging:
+        _write(model, processor, staging, dtype)
     return target
 
 
@@ -103,7 +93,7 @@ def _check_place(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder}: it is a file; name a folder")
     is_export = (folder / FOLDER / LIST_FILE).is_file() and not any(folder.glob("*.safetensors"))
-    if folder.exists() and any(folder.iterdir()) and not is_export:
+    if folder.exists() and not is_export and not holds_nothing(folder):
         raise ValueError(f"{folder}: it holds something else than an exported model; name a new folder")
 
 

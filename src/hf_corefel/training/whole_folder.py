@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -49,18 +48,15 @@ def replaced_model(folder: str | Path, *, origin: str | None = None) -> Iterator
     Raises:
         FileBusyError: When another process is saving there.
     """
-    with replaced_files(folder, partial(_remove_earlier, origin)) as staging:
+    with replaced_files(folder, partial(_earlier_files, origin)) as staging:
         yield staging
 
 
-def _remove_earlier(origin: str | None, target: Path, staging: Path) -> None:
-    """Remove the weights of an earlier model or adapter, and what was made of them or is of use to nobody now."""
+def _earlier_files(origin: str | None, target: Path, staging: Path) -> list[Path]:
+    """Return the weights of an earlier model or adapter, and what was made of them or is of use to nobody now."""
     base = _base_within(target)
-    for pattern in (FINGERPRINT_FILE, *_WEIGHTS):
-        for stale in target.glob(pattern):
-            stale.unlink()
-    if base is not None and not _is_needed(base, staging, origin):
-        shutil.rmtree(base)
+    stale = [path for pattern in (FINGERPRINT_FILE, *_WEIGHTS) for path in target.glob(pattern)]
+    return stale if base is None or _is_needed(base, staging, origin) else [*stale, base]
 
 
 def place_for_base(folder: Path, origin: str | None) -> Path:
