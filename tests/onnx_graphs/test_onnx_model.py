@@ -167,6 +167,49 @@ def test_a_copy_that_is_saved_is_the_same(torch_and_onnx: tuple[Any, Any], tmp_p
     assert load_pipeline(tmp_path, backend="onnx")(TEXT) == graphs(TEXT)
 
 
+def test_graphs_take_the_place_of_an_earlier_model(torch_and_onnx: tuple[Any, Any], tmp_path: Path) -> None:
+    ours, graphs = torch_and_onnx
+    (tmp_path / "README.md").write_text("A card.")
+    for options in ({}, {"max_shard_size": "5KB"}):
+        ours.model.save_pretrained(tmp_path, **options)
+        for _ in range(2):
+            graphs.model.save_pretrained(tmp_path)
+            assert {path.name for path in tmp_path.iterdir()} == {"README.md", "config.json", "onnx"}
+    again = type(graphs.model).from_pretrained(tmp_path)
+    again.save_pretrained(tmp_path)
+    assert sorted(path.name for path in (tmp_path / "onnx").iterdir()) == sorted(
+        path.name for path in graphs.model._graphs.folder.iterdir()
+    )
+    type(graphs.model).from_pretrained(tmp_path)
+
+
+def test_a_copy_that_cannot_be_saved_leaves_the_earlier_model(
+    torch_and_onnx: tuple[Any, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours, graphs = torch_and_onnx
+
+    def full(*unused: Any, **also_unused: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    for model in (ours.model, graphs.model):
+        model.save_pretrained(tmp_path)
+        before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+        for place in ("shutil.copytree", "transformers.PretrainedConfig.save_pretrained"):
+            with monkeypatch.context() as patched:
+                patched.setattr(place, full)
+                with pytest.raises(OSError, match="No space left"):
+                    graphs.model.save_pretrained(tmp_path)
+            assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_a_folder_of_other_graphs_is_left_alone(torch_and_onnx: tuple[Any, Any], tmp_path: Path) -> None:
+    (tmp_path / "onnx").mkdir()
+    (tmp_path / "onnx" / "mine.onnx").write_bytes(b"a graph of the user's")
+    with pytest.raises(ValueError, match="holds something else than exported graphs"):
+        torch_and_onnx[1].model.save_pretrained(tmp_path)
+    assert [path.name for path in tmp_path.rglob("*")] == ["onnx", "mine.onnx"]
+
+
 def test_its_encoder_makes_vectors_of_entities(torch_and_onnx: tuple[Any, Any]) -> None:
     """As knowledge bases have it make those of entities that they get later."""
     texts = ["Anna Berg", "Oslo , Norway", ""]

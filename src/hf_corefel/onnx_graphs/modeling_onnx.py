@@ -17,9 +17,10 @@ from ..layers.model_output import CorefELOutput
 from ..loading.foreign_code import loading_from
 from ..loading.quantizing import means_int8
 from ..loading.repositories import HubOptions, Origin, checked_name, download_folder
+from ..loading.saved_folder import replaced_model_files
 from ..modeling_corefel import CorefELModel
 from ..utils.files import sha256_of
-from .folder import FOLDER, Graphs, check_configuration, read_graphs
+from .folder import FOLDER, LIST_FILE, Graphs, check_configuration, read_graphs
 from .parts import OWN, PRUNING_INPUTS, SPAN_INPUTS, at_least_two, retained_inputs, span_tensors
 from .sessions import GraphSession
 
@@ -178,12 +179,23 @@ class OnnxCorefELModel(CorefELModel):
         return CorefELOutput(**known, **found, own_scores=own or None)
 
     def save_pretrained(self, save_directory: str | Path, *args: Any, **kwargs: Any) -> None:
-        """Copy the graphs, and write the configuration."""
+        """Copy the graphs, and write the configuration, as `CorefELModel.save_pretrained` replaces an earlier model.
+
+        Args:
+            save_directory: The folder.
+            *args: Not used.
+            **kwargs: Not used.
+
+        Raises:
+            FileBusyError: When another process has been saving there for minutes.
+            ValueError: When a folder of the graphs' name is there that holds something else.
+        """
         target = Path(save_directory) / FOLDER
-        if target.resolve() != self._graphs.folder.resolve():
-            shutil.rmtree(target, ignore_errors=True)
-            shutil.copytree(self._graphs.folder, target)
-        self.config.save_pretrained(save_directory)
+        if target.is_dir() and any(target.iterdir()) and not (target / LIST_FILE).is_file():
+            raise ValueError(f"{target}: it holds something else than exported graphs; name another folder")
+        with replaced_model_files(save_directory) as staging:
+            shutil.copytree(self._graphs.folder, staging / FOLDER)
+            self.config.save_pretrained(staging)
 
 
 class _GraphEncoder(nn.Module):
