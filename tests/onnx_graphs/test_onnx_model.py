@@ -81,6 +81,19 @@ def test_texts_of_unlikely_spans_only_are_annotated(
     assert rounded(graphs(mixed, batch_size=size)) == rounded(ours(mixed, batch_size=size))
 
 
+@pytest.mark.parametrize("texts", [[""], ["", " \n"]])
+def test_a_batch_of_empty_texts_is_read(
+    torch_and_onnx: tuple[Any, Any], check_equal: Callable[..., None], texts: list[str]
+) -> None:
+    ours, graphs = torch_and_onnx
+    batch = dict(ours.processor(texts))
+    batch["also_retain"] = batch["span_mask"]
+    check_equal(ours.model, graphs.model, batch)
+    assert graphs.model(**batch).span_scores.shape == (len(texts), 0)
+    for options in ({}, {"samples": 2, "seed": 1}, {"clusterings": 2}, {"evidence": True}):
+        assert graphs(texts, batch_size=2, **options) == ours(texts, batch_size=2, **options)
+
+
 def test_long_documents_keep_their_best_spans(torch_and_onnx: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Graphs score all pairs; torch does likewise where a call bounds the spans."""
     ours, graphs = torch_and_onnx

@@ -21,7 +21,7 @@ from ..loading.saved_folder import replaced_model_files
 from ..modeling_corefel import CorefELModel
 from ..utils.files import sha256_of
 from .folder import FOLDER, LIST_FILE, Graphs, check_configuration, read_graphs
-from .parts import OWN, PRUNING_INPUTS, SPAN_INPUTS, at_least_two, retained_inputs, span_tensors
+from .parts import OWN, PRUNING_INPUTS, SPAN_INPUTS, at_least_one, at_least_two, retained_inputs, span_tensors
 from .sessions import GraphSession
 
 __all__ = ["OnnxCorefELModel"]
@@ -150,15 +150,19 @@ class OnnxCorefELModel(CorefELModel):
         keep_all: Tensor,
         also: Tensor | None = None,
     ) -> PrunedSpans:
-        subwords = self.encoder(*windows)
+        count, (input_ids, mask, positions) = spans.begin.shape[1], windows
+        table = at_least_one(_named(spans, subword_positions=positions, also_retain=also))
+        spans, also = span_tensors(table), table.get("also_retain")
+        subwords = self.encoder(input_ids, mask, table["subword_positions"])
         step = max(1, _SPANS // len(spans.begin))
         parts = (spans.between(start, start + step) for start in range(0, spans.begin.shape[1], step))
-        scores = torch.cat([self._mentions(_named(subwords, part))["span_scores"] for part in parts], dim=1)
+        scores = torch.cat([self._mentions(_named(part, subwords=subwords))["span_scores"] for part in parts], dim=1)
         least = log_odds(self.config.min_mention_probability)
         retained, order = choose_spans(scores, spans, limits, keep_all, also, least)
         retained, order = at_least_two(retained), None if order is None else at_least_two(order)
         of_retained = spans.at(retained.clamp(min=0), retained >= 0)
-        return PrunedSpans(scores, retained, self._vectors(_named(subwords, of_retained))["vectors"], order)
+        vectors = self._vectors(_named(of_retained, subwords=subwords))["vectors"]
+        return PrunedSpans(scores[:, :count], retained, vectors, order)
 
     def forward(self, *, pruned: PrunedSpans | None = None, **tensors: Any) -> CorefELOutput:  # type: ignore[override]
         """Score the edges of a batch of documents, from what `CorefELProcessor` gives; see `CorefELModel.forward`.
@@ -174,7 +178,7 @@ class OnnxCorefELModel(CorefELModel):
             windows = input_ids, attention_mask, positions
             pruned = self.prune(windows, span_tensors(given), limits, keep_all, given.get("also_retain"))
         known = {"span_scores": pruned.scores, "retained": pruned.retained}
-        found = self._edges({**given, **retained_inputs(pruned)})
+        found = self._edges(at_least_one({**given, **retained_inputs(pruned)}))
         own = {name.removeprefix(OWN): found.pop(name) for name in list(found) if name.startswith(OWN)}
         return CorefELOutput(**known, **found, own_scores=own or None)
 
@@ -228,7 +232,7 @@ class _GraphEncoder(nn.Module):
         return BaseModelOutput(last_hidden_state=torch.cat(parts))
 
 
-def _named(subwords: Tensor, spans: SpanTensors) -> dict[str, Tensor]:
-    """Return what the parts that make vectors of spans take."""
-    table = zip(SPAN_INPUTS, spans, strict=True)
-    return {"subwords": subwords, **{name: value for name, value in table if value is not None}}
+def _named(spans: SpanTensors, **others: Tensor | None) -> dict[str, Tensor]:
+    """Return what is told of spans, and other tensors, by the names that the parts take; what is None is left out."""
+    table = {**dict(zip(SPAN_INPUTS, spans, strict=True)), **others}
+    return {name: value for name, value in table.items() if value is not None}

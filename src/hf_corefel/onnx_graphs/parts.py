@@ -29,6 +29,7 @@ __all__ = [
     "PARTS",
     "PRUNING_INPUTS",
     "SPAN_INPUTS",
+    "at_least_one",
     "at_least_two",
     "parts_of",
     "retained_inputs",
@@ -42,6 +43,8 @@ SPAN_INPUTS = ("span_begin", "span_end", "span_width", "span_cases", "span_mask"
 """What makes `SpanTensors`, in their order, by the names that the processor gives it."""
 PRUNING_INPUTS = (*ENCODER_INPUTS, "subword_positions", "span_limits", "keep_all", "also_retain")
 """What is needed before spans are retained only."""
+_PADDED_WITH_LESS = {"subword_positions", "word_forms", "candidate_rows"}
+"""Tensors of the processor whose padding is -1, and not zero."""
 OWN = "own."
 """What the names of scores begin with that a head brings itself (`CorefELOutput.own_scores`)."""
 
@@ -53,6 +56,19 @@ Tensors = Mapping[str, Tensor]
 def span_tensors(tensors: Tensors) -> SpanTensors:
     """Return what the model is told of spans from what the processor gives."""
     return SpanTensors(*(cast(Any, tensors.get(name)) for name in SPAN_INPUTS))
+
+
+def at_least_one(tensors: Tensors) -> dict[str, Tensor]:
+    """Return a batch with padding for its spans, words, subwords and entities where it has none of them.
+
+    A graph takes no list of nothing, of which a batch of empty texts has many.
+    """
+    padded = dict(tensors)
+    for name, value in tensors.items():
+        if value.dim() > 1 and not value.shape[1]:
+            sides = (*(0, 0) * (value.dim() - 2), 0, 1)
+            padded[name] = functional.pad(value, sides, value=-1 if name in _PADDED_WITH_LESS else 0)
+    return padded
 
 
 def at_least_two(numbers: Tensor) -> Tensor:
