@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 from transformers.utils import cached_file
@@ -43,9 +42,9 @@ from .processing import (
     span_cores,
     split_words,
 )
-from .processing.alignment import AlignmentReport, given_alone
+from .processing.alignment import AlignmentReport
 from .processing.encoded_document import CorefELBatch, EncodedDocument
-from .processing.padding import pad_rows, pad_vectors, pad_windows
+from .processing.padding import pad_gold, pad_spans, pad_windows
 from .processing.retention import choose_retention
 
 __all__ = ["CorefELBatch", "CorefELProcessor", "EncodedDocument"]
@@ -383,33 +382,7 @@ class CorefELProcessor:
         if not documents:
             raise ValueError("documents: a batch needs at least one")
         windows = pad_windows(documents, *self.special_tokens, self.tokenizer.pad_token_id or 0)
-        arrays: dict[str, np.ndarray] = {
-            **windows,
-            "span_begin": pad_rows([d.spans.begin for d in documents], 0),
-            "span_end": pad_rows([d.spans.end for d in documents], 1),
-            "word_forms": pad_rows([d.word_forms for d in documents], -1),
-            "span_word": pad_rows([d.spans.word for d in documents], 0),
-            "span_width": pad_rows([d.spans.width for d in documents], 0),
-            "span_cases": pad_rows([d.spans.case for d in documents], 0),
-            "span_definitions": pad_rows([d.definitions for d in documents], -1),
-            "span_speakers": pad_rows([d.speakers for d in documents], -1),
-            "span_characters": pad_rows([d.spans.offsets for d in documents], 0),
-            "span_cores": pad_rows([d.cores for d in documents], 0),
-            "span_mask": pad_rows([np.ones(len(d.spans), dtype=bool) for d in documents], False),
-            "span_limits": np.array([d.limit for d in documents], dtype=np.int64),
-            "mention_scope": np.array([d.scope for d in documents], dtype=np.int64),
-            "keep_all": np.array([d.keep_all for d in documents], dtype=bool),
-            "candidate_rows": pad_rows([d.candidate_rows for d in documents], -1),
-            "log_priors": pad_rows([d.log_priors for d in documents], 0.0),
-            "entity_vectors": pad_vectors(documents),
-        }
-        if gold:
-            aligned = [d.align() for d in documents]
-            arrays["gold_clusters"] = pad_rows([a.clusters for a in aligned], -1)
-            arrays["gold_entities"] = pad_rows([a.entities for a in aligned], -1)
-            given = [given_alone(a.clusters, d.document.layers) for a, d in zip(aligned, documents, strict=True)]
-            if any(given):
-                arrays["gold_given"] = np.array(given)
+        arrays = {**windows, **pad_spans(documents), **(pad_gold(documents) if gold else {})}
         return {name: torch.from_numpy(array) for name, array in arrays.items()}
 
     def alignment_report(self, documents: Sequence[Document]) -> AlignmentReport:

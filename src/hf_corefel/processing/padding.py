@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from .alignment import given_alone
 from .encoded_document import EncodedDocument
 
-__all__ = ["pad_rows", "pad_vectors", "pad_windows"]
+__all__ = ["pad_gold", "pad_rows", "pad_spans", "pad_vectors", "pad_windows"]
 
 
 def pad_rows(rows: Sequence[np.ndarray], value: float) -> np.ndarray:
@@ -23,6 +24,44 @@ def pad_rows(rows: Sequence[np.ndarray], value: float) -> np.ndarray:
 def pad_vectors(documents: Sequence[EncodedDocument]) -> np.ndarray:
     """Return the vectors of the entities of documents, float32 ``[B, E, D]``, with zeros on padding."""
     return pad_rows([document.entity_vectors for document in documents], 0.0)
+
+
+def pad_spans(documents: Sequence[EncodedDocument]) -> dict[str, np.ndarray]:
+    """Return what `CorefELModel.forward` takes of the spans, words and candidates of documents; shapes are there."""
+    return {
+        "span_begin": pad_rows([d.spans.begin for d in documents], 0),
+        "span_end": pad_rows([d.spans.end for d in documents], 1),
+        "word_forms": pad_rows([d.word_forms for d in documents], -1),
+        "span_word": pad_rows([d.spans.word for d in documents], 0),
+        "span_width": pad_rows([d.spans.width for d in documents], 0),
+        "span_cases": pad_rows([d.spans.case for d in documents], 0),
+        "span_definitions": pad_rows([d.definitions for d in documents], -1),
+        "span_speakers": pad_rows([d.speakers for d in documents], -1),
+        "span_characters": pad_rows([d.spans.offsets for d in documents], 0),
+        "span_cores": pad_rows([d.cores for d in documents], 0),
+        "span_mask": pad_rows([np.ones(len(d.spans), dtype=bool) for d in documents], False),
+        "span_limits": np.array([d.limit for d in documents], dtype=np.int64),
+        "mention_scope": np.array([d.scope for d in documents], dtype=np.int64),
+        "keep_all": np.array([d.keep_all for d in documents], dtype=bool),
+        "candidate_rows": pad_rows([d.candidate_rows for d in documents], -1),
+        "log_priors": pad_rows([d.log_priors for d in documents], 0.0),
+        "entity_vectors": pad_vectors(documents),
+    }
+
+
+def pad_gold(documents: Sequence[EncodedDocument]) -> dict[str, np.ndarray]:
+    """Return what `CorefELModel.forward` takes of the gold of documents.
+
+    Raises:
+        DocumentError: When a document has no gold clusters.
+    """
+    aligned = [d.align() for d in documents]
+    arrays = {
+        "gold_clusters": pad_rows([a.clusters for a in aligned], -1),
+        "gold_entities": pad_rows([a.entities for a in aligned], -1),
+    }
+    given = [given_alone(a.clusters, d.document.layers) for a, d in zip(aligned, documents, strict=True)]
+    return {**arrays, "gold_given": np.array(given)} if any(given) else arrays
 
 
 def pad_windows(
