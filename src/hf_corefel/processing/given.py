@@ -100,6 +100,9 @@ def read_inner_names(
         found = np.flatnonzero(known([text[b:e] for b, e in stretches])).tolist() if stretches else []
         if found:
             inner[row] = stretches[found[0]]
+    # Where words are given, they need not cover the name.
+    _, wordless = given_spans(list(inner.values()), words, subwords)
+    inner = {row: place for row, place in inner.items() if place not in set(wordless)}
     if not inner:
         return spans
     places = [inner.get(row, (begin, end)) for row, (begin, end) in enumerate(spans.offsets.tolist())]
