@@ -41,7 +41,8 @@ def check_equal(model: Any, program: Any, batch: Any) -> None:
         # What stands on padding means nothing.
         place = pairs if value.shape[: pairs.dim()] == pairs.shape else real
         place = place if value.shape[: place.dim()] == place.shape else slice(None)
-        torch.testing.assert_close(found[name][place], value[place], rtol=1e-6, atol=1e-6, msg=name)
+        # A graph adds in another order, which single precision shows.
+        torch.testing.assert_close(found[name][place], value[place], rtol=1e-4, atol=1e-4, msg=name)
 
 
 def test_an_exported_model_reads_other_documents(
