@@ -30,14 +30,14 @@ def document_rows(documents: Iterable[Document], features: Any, where: str) -> I
         UserWarning: When a document has a lone surrogate, which Arrow lacks; it becomes U+FFFD, so offsets stay.
         FormatLossWarning: When there is no column for something; said once, after the last document.
     """
-    fields = list(_item(features["clusters"]))
+    fields = _item(features["clusters"])
     keeps = _kept(features)
     lost: Counter[str] = Counter()
     number = 0
     for number, document in enumerate(documents, start=1):
         lost.update(_lost(document, features, keeps))
         data: dict[str, Any] = {**document.to_dict()}
-        data["clusters"] = [{name: cluster.get(name) for name in fields} for cluster in data.get("clusters", [])]
+        data["clusters"] = [_held(cluster, fields) for cluster in data.get("clusters", [])]
         found: list[str] = []
         row = {name: _without_surrogates(data.get(name, [] if name in _LISTS else None), found) for name in features}
         if found:
@@ -53,6 +53,13 @@ def document_rows(documents: Iterable[Document], features: Any, where: str) -> I
 def _item(column: Any) -> Any:
     """What a column of lists has in them; releases of `datasets` write it in two ways."""
     return column[0] if isinstance(column, list) else column.feature
+
+
+def _held(cluster: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a cluster, and of its mentions, that have a column: some releases of `datasets` refuse others."""
+    columns = _item(fields["mentions"])
+    mentions = [{name: mention.get(name) for name in columns} for mention in cluster["mentions"]]
+    return {**{name: cluster.get(name) for name in fields}, "mentions": mentions}
 
 
 def _kept(features: Any) -> set[str]:
