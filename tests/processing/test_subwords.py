@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from hypothesis import strategies as st
 from transformers import BertTokenizerFast, PreTrainedTokenizer
 
 from hf_corefel.processing import SubwordTokenizer, split_words
+from slow_tokenizers import slow_bert
 
 TEXTS = [
     "",
@@ -177,20 +177,12 @@ def test_slow_bert_reads_as_the_fast_one_does(tmp_path: Path) -> None:
     """The slow class of either generation of transformers, by its own name."""
     vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "anna", "berg", "##en", "met", "'", "s", ",", ".", "e"]
     (tmp_path / "vocab.txt").write_text("\n".join(vocabulary) + "\n", encoding="utf-8")
-    slow, fast = _slow_bert()(str(tmp_path / "vocab.txt")), BertTokenizerFast(str(tmp_path / "vocab.txt"))
+    slow, fast = slow_bert()(str(tmp_path / "vocab.txt")), BertTokenizerFast(str(tmp_path / "vocab.txt"))
     assert not slow.is_fast and fast.is_fast
     text = "Anna  Bergen's\u00a0é, 👩\u200d👧 \u0000\r\nmet. 東京"
     assert tokens_of_words(slow, text) == tokens_of_words(fast, text)
     assert tokens_of_words(slow, text)[:4] == [["anna"], ["berg", "##en"], ["'"], ["s"]]
     check_subwords(slow, text)
-
-
-def _slow_bert() -> Any:
-    try:
-        module = importlib.import_module("transformers.models.bert.tokenization_bert_legacy")
-    except ModuleNotFoundError:
-        return importlib.import_module("transformers.models.bert.tokenization_bert").BertTokenizer
-    return module.BertTokenizerLegacy
 
 
 def test_special_tokens_are_read_off(subwords_tokenizer: Any, byte_level_tokenizer: Any) -> None:

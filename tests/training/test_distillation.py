@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import importlib
 import json
 import math
 import time
@@ -35,6 +34,7 @@ from hf_corefel.training.distillation import open_teacher
 from hf_corefel.training.teacher_cache import MANIFEST_FILE, document_key
 from hf_corefel.training.teacher_targets import TeacherTargets, aligned_edges, aligned_mentions, find_spans
 from hf_corefel.utils.files import locked
+from slow_tokenizers import slow_bert
 
 MakeTrainer = Callable[..., CorefELTrainer]
 TEXTS = [
@@ -554,15 +554,6 @@ def test_one_folder_is_for_one_configuration_and_knowledge_base(
             CachedTeacher(tmp_path)
 
 
-def _slow_bert() -> Any:
-    """The slow class of either generation of transformers."""
-    try:
-        module = importlib.import_module("transformers.models.bert.tokenization_bert_legacy")
-    except ModuleNotFoundError:
-        return importlib.import_module("transformers.models.bert.tokenization_bert").BertTokenizer
-    return module.BertTokenizerLegacy
-
-
 @pytest.mark.parametrize("is_fast", [True, False])
 def test_one_folder_is_for_one_tokenizer(
     is_fast: bool, tiny_teacher: LiveTeacher, plain: list[Document], tmp_path: Path
@@ -574,7 +565,7 @@ def test_one_folder_is_for_one_tokenizer(
     def teacher(words: list[str]) -> LiveTeacher:
         path = tmp_path / "vocab.txt"
         path.write_text("\n".join(words) + "\n", encoding="utf-8")
-        tokenizer = (BertTokenizerFast if is_fast else _slow_bert())(str(path))
+        tokenizer = (BertTokenizerFast if is_fast else slow_bert())(str(path))
         processor = CorefELProcessor(tokenizer, tiny_teacher.processor.knowledge_base, tiny_teacher.model.config)
         return LiveTeacher(tiny_teacher.model, processor)
 
