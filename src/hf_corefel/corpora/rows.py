@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ..documents import Document
-from ..formats.writer import FormatLossWarning, Losses, count_losses
+from ..formats.writer import FormatLossWarning, Losses, count_losses, replaced_surrogates
 
 __all__ = ["document_rows"]
 
-_SURROGATES = re.compile("[\ud800-\udfff]")
 # That no speakers are known is not the same as that nobody speaks, and likewise with words: these alone are never null.
 _LISTS = ("candidates", "clusters")
 
@@ -38,12 +36,12 @@ def document_rows(documents: Iterable[Document], features: Any, where: str) -> I
         lost.update(_lost(document, features, keeps))
         data: dict[str, Any] = {**document.to_dict()}
         data["clusters"] = [_held(cluster, fields) for cluster in data.get("clusters", [])]
-        found: list[str] = []
-        row = {name: _without_surrogates(data.get(name, [] if name in _LISTS else None), found) for name in features}
-        if found:
+        row = {name: data.get(name, [] if name in _LISTS else None) for name in features}
+        plain = replaced_surrogates(row)
+        if plain != row:
             name = document.name if document.id is not None else f"document {number}"
             warnings.warn(f"{where}: {name}: U+FFFD in place of lone surrogates, which Arrow lacks", stacklevel=2)
-        yield row
+        yield plain
     if lost:
         kinds = "; ".join(f"{kind} (in {count:,} of {number:,} documents)" for kind, count in lost.items())
         message = f"{where}: the columns do not hold all that the documents say; left out or changed: {kinds}"
@@ -79,17 +77,3 @@ def _lost(document: Document, features: Any, keeps: set[str]) -> Iterator[str]:
     losses.count("missing annotations, which become empty ones", document.clusters is None)
     for kind, _ in losses.items():
         yield kind
-
-
-def _without_surrogates(value: Any, found: list[str]) -> Any:
-    """A value of a row with U+FFFD for each lone surrogate; the strings that had some are added to a list."""
-    if isinstance(value, str):
-        if not value.isascii() and _SURROGATES.search(value):
-            found.append(value)
-            return _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", value)
-        return value
-    if isinstance(value, list | tuple):
-        return [_without_surrogates(item, found) for item in value]
-    if isinstance(value, Mapping):
-        return {name: _without_surrogates(item, found) for name, item in value.items()}
-    return value

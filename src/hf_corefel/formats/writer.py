@@ -27,6 +27,7 @@ __all__ = [
     "document_from",
     "given_words",
     "name_in",
+    "replaced_surrogates",
     "without_surrogates",
 ]
 
@@ -225,15 +226,16 @@ def without_surrogates(document: AnyDocument, losses: Losses) -> AnyDocument:
     except UnicodeEncodeError:
         pass
     losses.count("lone surrogates", max(1, len(_SURROGATES.findall(document.text))))
-    return type(document).from_dict(_replaced(data), extra=ExtraFields())
+    return type(document).from_dict(replaced_surrogates(data), extra=ExtraFields())
 
 
-def _replaced(value: Any) -> Any:
+def replaced_surrogates(value: Any) -> Any:
+    """Return a value of JSON with U+FFFD for each lone surrogate in its strings; a string without any is the same."""
     if isinstance(value, str):
         return _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", value)
     if isinstance(value, list | tuple):
-        return [_replaced(item) for item in value]
-    return {name: _replaced(item) for name, item in value.items()} if isinstance(value, Mapping) else value
+        return [replaced_surrogates(item) for item in value]
+    return {name: replaced_surrogates(item) for name, item in value.items()} if isinstance(value, Mapping) else value
 
 
 # What documents may say beyond text, id and which mentions are one thing, and how it is called.
